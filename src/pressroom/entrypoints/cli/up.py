@@ -1,0 +1,238 @@
+"""`pressroom up`: everything in one process, with one calm start screen."""
+
+import asyncio
+import json
+import shlex
+import sys
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import aiohttp
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pressroom import __version__
+from pressroom.core.asgi import serving
+from pressroom.core.errors import Unavailable
+from pressroom.core.ids import uuid_v7
+from pressroom.core.logs import configure_logs
+from pressroom.entrypoints.cli.options import Data, Json
+from pressroom.entrypoints.cli.output import Facts, answer
+from pressroom.entrypoints.cli.serve import Port, run_fast, running, stop_on_signal
+from pressroom.example import push_secret
+from pressroom.sandbox.telegram import EXAMPLE_CHATS, Effect, TelegramSandbox
+from pressroom.settings import Settings, environment, load
+from pressroom.wiring import Product, Say, data_folder, open_product, quietly
+
+ROLES = ("api", "dispatch")
+CHECK_SECONDS = 30
+
+
+def command(
+    port: Port = None,
+    sandbox_port: Annotated[
+        int | None, typer.Option("--sandbox-port", min=0, max=65535, help="Port of the sandbox Telegram.")
+    ] = None,
+    check_only: Annotated[
+        bool,
+        typer.Option("--check", help="Start on free ports, deliver one post, stop; fails when that fails."),
+    ] = False,
+    data: Data = None,
+    as_json: Json = False,
+) -> None:
+    """Start everything in one process: database, HTTP API, workers, sandbox, an example workspace.
+
+    Ctrl-C finishes what is under way and stops everything; started again, it goes on with the same data.
+    --port 0 picks free ports for all of them.
+
+    Examples:
+    pressroom up
+    pressroom up --port 0 --data /tmp/try
+    pressroom up --check --json
+    """
+    if check_only:
+        port = 0
+    if port == 0 and sandbox_port is None:
+        sandbox_port = 0
+    settings = load(data=data, api_port=port, sandbox_telegram_port=sandbox_port)
+    asked = "log_level" in settings.model_fields_set
+    configure_logs(settings.log_level if asked else "warning", settings.log_format)
+    if not check_only:
+        run_fast(up(settings, as_json=as_json), settings)
+        return
+    report = run_fast(check(settings), settings)
+    answer(as_json, report, Facts([(name.replace("_", " "), str(value)) for name, value in report.items()]))
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What is up, and where to look."""
+
+    product: Product
+    api: str
+    telegram: str
+    sandbox: TelegramSandbox
+    secret: str
+    stop: asyncio.Event
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "version": __version__,
+            "api": self.api,
+            "docs": f"{self.api}/api/docs",
+            "sandbox": {"telegram": self.telegram},
+            "push": {"url": f"{self.api}/ingest/push", "secret": self.secret},
+            "data": str(data_folder(self.product.settings)),
+        }
+
+
+async def up(settings: Settings, *, as_json: bool) -> None:
+    """Until Ctrl-C; each post that arrives in the sandbox is shown."""
+    begun = time.perf_counter()
+    notes = Console(stderr=True)
+    with notes.status("Starting ...") as spinner:
+        async with _everything(settings, say=spinner.update) as everything:
+            spinner.stop()
+            if as_json:
+                print(json.dumps(everything.as_json()), flush=True)
+            else:
+                _welcome(Console(), everything, time.perf_counter() - begun)
+            showing = asyncio.create_task(_show_arrivals(everything.sandbox, as_json=as_json))
+            await everything.stop.wait()
+            showing.cancel()
+            notes.print("\nStopping: what is under way is finished first. Ctrl-C again stops at once.")
+    notes.print("Stopped. Your data stays; `up` goes on with it.")
+
+
+async def check(settings: Settings) -> dict[str, Any]:
+    """Start on free ports, push a post through the front door, see it arrive, stop. Raises when it does not."""
+    begun = time.perf_counter()
+    async with _everything(settings, say=quietly) as everything, aiohttp.ClientSession() as http:
+        ready = time.perf_counter()
+        async with http.get(f"{everything.api}/api/health") as answer:
+            health = await answer.json()
+            if answer.status != 200:
+                raise Unavailable(f"health says {health}", hint="`pressroom doctor` says what is wrong")
+        text = f"Pressroom check {uuid_v7()}"
+        async with http.post(
+            f"{everything.api}/ingest/push",
+            json={"text": text},
+            headers={"X-Pressroom-Secret": everything.secret},
+        ) as answer:
+            receipt = await answer.json()
+            if answer.status != 202:
+                raise Unavailable(f"the push door answered {answer.status}: {receipt}")
+        try:
+            await asyncio.wait_for(_arrived(everything.sandbox, text), CHECK_SECONDS)
+        except TimeoutError:
+            raise Unavailable(
+                f"the post did not arrive within {CHECK_SECONDS} s",
+                hint="`pressroom doctor` says what is wrong",
+            ) from None
+        return {
+            "ready_seconds": round(ready - begun, 2),
+            "delivered_seconds": round(time.perf_counter() - ready, 2),
+            "health": health["status"],
+            "deliveries": receipt["deliveries"],
+            "arrived_in": [chat.title for chat in EXAMPLE_CHATS],
+        }
+
+
+@asynccontextmanager
+async def _everything(settings: Settings, *, say: Say) -> AsyncGenerator[Running]:
+    sandbox = TelegramSandbox()
+    async with (
+        stop_on_signal() as stop,
+        serving(
+            sandbox, what="the sandbox Telegram", port=settings.sandbox_telegram_port,
+            hint="`pressroom up --port 0` picks free ports; PRESSROOM_SANDBOX_TELEGRAM_PORT names another",
+        ) as telegram_port,
+        open_product(
+            settings, say=say, upgrade=True, sandbox={"telegram.sandbox": ("127.0.0.1", telegram_port)},
+            name="pressroom up",
+        ) as product,
+        running(product, ROLES, stop=stop.set) as api,
+    ):  # fmt: skip
+        assert api is not None
+        yield Running(
+            product, api, f"http://127.0.0.1:{telegram_port}", sandbox, await push_secret(product.db, product.keyring),
+            stop,
+        )  # fmt: skip
+
+
+def _welcome(console: Console, everything: Running, seconds: float) -> None:
+    command, data = _own_command(), _with_data(everything.product.settings)
+    table = Table.grid(padding=(0, 3))
+    table.add_row("  [dim]API[/dim]", everything.api, f"[dim]reference:[/dim] {everything.api}/api/docs")
+    chats = ", ".join(chat.title for chat in EXAMPLE_CHATS)
+    table.add_row("  [dim]Sandbox[/dim]", everything.telegram, f"[dim]a Telegram of your own:[/dim] {chats}")
+    table.add_row("  [dim]Data[/dim]", str(data_folder(everything.product.settings)), "")
+    console.print(f"\n  [bold]Pressroom {__version__}[/bold] is up [dim]({seconds:.1f} s)[/dim]\n")
+    console.print(table)
+    console.print("\n  Send a post, from another terminal:\n")
+    console.print(f'    {command} push "Hello from Pressroom"{data}', highlight=False, soft_wrap=True)
+    console.print("\n  [dim]or as any program would:[/dim]\n")
+    console.print(
+        escape(
+            f"    curl {everything.api}/ingest/push -H 'X-Pressroom-Secret: {everything.secret}'"
+            """ -d '{"text": "Hello from curl"}'"""
+        ),
+        highlight=False,
+        soft_wrap=True,
+    )
+    console.print(
+        f"\n  It arrives here. [dim]The queue:[/dim] {command} status --watch{data} [dim]· Stop:[/dim] Ctrl-C\n"
+    )
+
+
+def _own_command() -> str:
+    """How this command was called, as one can type it again."""
+    called = Path(sys.argv[0])
+    if called.is_absolute() and called.is_relative_to(Path.cwd()):
+        called = called.relative_to(Path.cwd())
+    return str(called)
+
+
+def _with_data(settings: Settings) -> str:
+    """What other commands need so that they find the same data folder."""
+    if settings.data is None or "PRESSROOM_DATA" in environment():
+        return ""
+    return f" --data {shlex.quote(str(data_folder(settings)))}"
+
+
+async def _show_arrivals(sandbox: TelegramSandbox, *, as_json: bool) -> None:
+    console = Console()
+    titles = {chat.id: chat.title for chat in EXAMPLE_CHATS}
+    async for effect in sandbox.watch():
+        title = titles.get(effect.chat, str(effect.chat))
+        if as_json:
+            print(json.dumps({"arrived": {"chat": title, "text": effect.text}}, ensure_ascii=False), flush=True)
+        else:
+            console.print(_arrival(effect, title), highlight=False)
+
+
+def _arrival(effect: Effect, title: str) -> str:
+    at = time.strftime("%H:%M:%S", time.localtime(effect.at))
+    return (
+        f"  [dim]{at}[/dim]  [green]✓[/green] Telegram · [bold]{escape(title)}[/bold]   {escape(effect.text)}"
+    )
+
+
+async def _arrived(sandbox: TelegramSandbox, text: str) -> None:
+    missing = {chat.id for chat in EXAMPLE_CHATS}
+    for effect in sandbox.effects():
+        if effect.text == text:
+            missing.discard(effect.chat)
+    if not missing:
+        return
+    async for effect in sandbox.watch():
+        if effect.text == text:
+            missing.discard(effect.chat)
+        if not missing:
+            return

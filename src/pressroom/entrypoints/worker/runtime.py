@@ -1,0 +1,165 @@
+"""Repeat passes until told to stop: woken by notifications, by the time that a pass asks for, or by the poll.
+
+A pass that fails is repeated with growing pauses and never ends its neighbours. Each loop has a heartbeat.
+Stopping lets the pass under way finish, for so long as the drain allows.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import cast
+
+import structlog
+
+from pressroom.core.errors import PressroomError
+from pressroom.db.database import Database
+from pressroom.db.listen import listening
+from pressroom.ops.heartbeat import beat, stop_beating
+
+log = structlog.stdlib.get_logger(__name__)
+
+FIRST_PAUSE = timedelta(milliseconds=200)
+LONGEST_PAUSE = timedelta(seconds=15)
+BEAT_EVERY = timedelta(seconds=5)
+PROCESS = f"{socket.gethostname()}:{os.getpid()}"
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What a pass did: whether there was work, whether more is ready now, and when more is expected."""
+
+    worked: bool = False
+    more: bool = False
+    next_in: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """`every` is the longest pause; `wakes_on` a channel of NOTIFY that ends it early."""
+
+    name: str
+    one_pass: Callable[[], Awaitable[Passed]]
+    every: timedelta
+    wakes_on: str | None = None
+
+
+async def run_loops(db: Database, loops: Sequence[Loop], *, stop: asyncio.Event, drain: timedelta) -> None:
+    """Until `stop` is set; then waits at most `drain` for the passes under way."""
+    bells = {loop.name: asyncio.Event() for loop in loops}
+
+    def heard(channel: str) -> None:
+        for loop in loops:
+            if loop.wakes_on == channel:
+                bells[loop.name].set()
+
+    channels = {loop.wakes_on for loop in loops if loop.wakes_on is not None}
+    async with listening(db.dsn, channels, heard):
+        running = [
+            asyncio.create_task(_repeat(db, loop, bells[loop.name], stop), name=f"loop {loop.name}")
+            for loop in loops
+        ]
+        try:
+            await stop.wait()
+            _, late = await asyncio.wait(running, timeout=drain.total_seconds())
+            if late:
+                log.warning("loops.cut_off", loops=[task.get_name() for task in late])
+        finally:
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running)
+    with contextlib.suppress(PressroomError):  # the database may be what we stop for
+        await stop_beating(db, process=PROCESS, loops=[loop.name for loop in loops])
+
+
+async def _repeat(db: Database, loop: Loop, bell: asyncio.Event, stop: asyncio.Event) -> None:
+    failures = 0
+    pulse = _Pulse(db, loop)
+    while not stop.is_set():
+        bell.clear()  # before the pass: what rings during it starts another
+        try:
+            passed = await loop.one_pass()
+            failures = 0
+            await pulse.beat(worked=passed.worked)
+        except Exception as error:  # noqa: BLE001 - the loop owns the work: it reports, waits and goes on
+            failures += 1
+            pause = min(FIRST_PAUSE * 2 ** min(failures - 1, 10), LONGEST_PAUSE)
+            _report(loop, error, failures, pause)
+            await pulse.fail(error)
+            await _first_of(stop, within=pause)
+            continue
+        if passed.more:
+            continue
+        pause = loop.every if passed.next_in is None else min(loop.every, max(passed.next_in, timedelta()))
+        await _first_of(stop, bell, within=pause)
+
+
+def _report(loop: Loop, error: Exception, failures: int, pause: timedelta) -> None:
+    ours, unexpected = _sorted_out(error)
+    log.error(
+        "pass.failed", loop=loop.name, error="; ".join(ours) or str(error), failures=failures,
+        again_in=pause.total_seconds(), exc_info=unexpected,
+    )  # fmt: skip
+
+
+def _sorted_out(error: Exception) -> tuple[list[str], Exception | None]:
+    """What our own errors say, each text once, and what needs a traceback."""
+    ours, unexpected = ExceptionGroup("", [error]).split(PressroomError)
+    texts = [str(inner) for inner in _leaves(ours)] if ours else []
+    return list(dict.fromkeys(texts)), unexpected
+
+
+def _leaves(group: "ExceptionGroup[Exception]") -> Iterator[Exception]:
+    for inner in group.exceptions:
+        if isinstance(inner, ExceptionGroup):
+            yield from _leaves(cast("ExceptionGroup[Exception]", inner))
+        else:
+            yield inner
+
+
+async def _first_of(*events: asyncio.Event, within: timedelta) -> None:
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, timeout=within.total_seconds(), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in waiting:
+            task.cancel()
+
+
+class _Pulse:
+    """Writes heartbeats: every few seconds when all is well, at once when that changes."""
+
+    def __init__(self, db: Database, loop: Loop) -> None:
+        self._db, self._loop = db, loop
+        self._next = 0.0
+        self._worked = False
+        self._failing = False
+
+    async def beat(self, *, worked: bool) -> None:
+        self._worked |= worked
+        if self._failing or time.monotonic() >= self._next:
+            await self._write(None)
+            self._worked = self._failing = False
+
+    async def fail(self, error: Exception) -> None:
+        self._failing = True
+        if time.monotonic() >= self._next:
+            with contextlib.suppress(
+                PressroomError
+            ):  # away with the rest of the database; health says so itself
+                await self._write(f"{type(error).__name__}: {error}")
+
+    async def _write(self, error: str | None) -> None:
+        self._next = time.monotonic() + BEAT_EVERY.total_seconds()
+        await beat(
+            self._db,
+            loop=self._loop.name,
+            process=PROCESS,
+            every=self._loop.every,
+            worked=self._worked,
+            error=error,
+        )
