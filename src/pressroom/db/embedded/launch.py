@@ -9,6 +9,8 @@ import os
 import sys
 
 PR_SET_KEEPCAPS = 8
+PR_SET_SECUREBITS = 28
+SECBIT_NO_SETUID_FIXUP = 1 << 2
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
 CAPABILITY_VERSION_3 = 0x20080522
@@ -31,6 +33,9 @@ def become_with(capability: int, uid: int, gid: int) -> None:
         return ctypes.c_ulong(value)
 
     must(libc.prctl(PR_SET_KEEPCAPS, number(1), number(0), number(0), number(0)), "keep capabilities")
+    # Without this access(2), by which PostgreSQL's programs find each other, does as if the capability were gone.
+    secure = libc.prctl(PR_SET_SECUREBITS, number(SECBIT_NO_SETUID_FIXUP), number(0), number(0), number(0))
+    must(secure, "set secure bits")
     become(uid, gid)
     only = 1 << capability
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
