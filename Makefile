@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up test check format spec bench schema lock wheel clean
+.PHONY: help setup up test check format spec bench schema lock reference wheel clean
 
 help: ## Say what each command does
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.setup-done ## Make .venv from the lock file; does nothing that is already done
 
@@ -47,6 +47,9 @@ format: $(VENV)/.check-done ## Format the code and fix what can be fixed
 
 spec: setup ## Print which requirements are proven by a test and which are open
 	@$(BIN)/python -m tests.spec
+
+reference: setup ## Write docs/reference anew from the code
+	@$(BIN)/python -m tests.reference
 
 bench: setup ## Run the benchmarks and write docs/benchmarks.md
 	@$(BIN)/python -m bench $(ARGS)
