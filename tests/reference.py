@@ -70,7 +70,7 @@ def functions() -> str:
     ]  # fmt: skip
     for file in function_files():
         sql = file.read_text("utf-8")
-        comment = " ".join(
+        comment = "\n".join(
             line.removeprefix("--").strip() for line in re.findall(r"\A(?:--.*\n)+", sql)[0].splitlines()
         )
         found = re.search(r"create or replace function fn\.(\w+)(\(.*?)\nlanguage", sql, re.DOTALL)

@@ -1,8 +1,8 @@
 -- One caller at a time does the work behind an idempotency key; everybody later gets its answer.
---   new        this caller holds the key until locked_until: it does the work, then finishes or forgets
---   replay     the work was done: status, headers and body are its answer
---   in_flight  another caller holds the key
---   mismatch   the key was used for another request
+-- - new: this caller holds the key until locked_until: it does the work, then finishes or forgets
+-- - replay: the work was done: status, headers and body are its answer
+-- - in_flight: another caller holds the key
+-- - mismatch: the key was used for another request
 -- A holder that died loses the key when its lock runs out; a key older than p_keep_for counts as absent. The
 -- insert decides, so any number of callers at once get one `new`. locked_until tells holders apart: a later
 -- holder's is later, so one that was overtaken can no longer finish.
