@@ -69,7 +69,7 @@ class Desk:
     workspace: WorkspaceId
     telegram: RunningSandbox
     run_id: RunId = RunId("test-run")
-    secrets: Any = None
+    trace_id: TraceId = TraceId("ab" * 16)
     known: dict[tuple[str, str], Any] = field(default_factory=lambda: {("bot", "telegram"): EXAMPLE_TOKEN})
 
     async def post(
@@ -81,7 +81,7 @@ class Desk:
             workspace_id=self.workspace,
             post=normalise_text_post(text, tags=tags),
             origin=Origin(
-                endpoint_id="door", kind="push", trace_id=TraceId("t" * 32), run_id=RunId("ingest"),
+                endpoint_id="door", kind="push", trace_id=self.trace_id, run_id=RunId("ingest"),
                 channel_ids=channel_ids,
             ),
         )  # fmt: skip

@@ -7,9 +7,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from pressroom.core.errors import NotFound, Unavailable
 from pressroom.core.ids import EVERY_WORKSPACE, RunId
+from pressroom.core.tracing import configure_tracing, stop_tracing
 from pressroom.db.database import Database
 from pressroom.delivery import store
 from pressroom.delivery.dispatch import Answered, settle, workspaces_with_due_work
@@ -149,6 +151,7 @@ DIES = """
 import asyncio, os, signal, sys
 from uuid import UUID
 from pressroom.core.ids import EVERY_WORKSPACE, RunId
+from pressroom.core.tracing import configure_tracing, stop_tracing
 from pressroom.db.database import Database
 from pressroom.delivery import store
 
@@ -234,3 +237,16 @@ async def test_what_was_sent_while_the_database_was_away_is_settled_later_and_no
     assert await desk.statuses() == {"news": "sent"}
     assert (await desk.leased(), desk.telegram.sandbox.messages(NEWS)) == (0, ["Hello"])
     await away.close()
+
+
+async def test_a_send_belongs_to_the_trace_of_its_post(desk: Desk):
+    memory = InMemorySpanExporter()
+    configure_tracing(True, exporter=memory)
+    await desk.post("Hello", channel_ids=("news",))
+
+    await desk.one_pass()
+    stop_tracing()
+
+    [send] = [span for span in memory.get_finished_spans() if span.name == "send"]
+    assert f"{send.context.trace_id:032x}" == desk.trace_id
+    assert dict(send.attributes or {}) == {"platform": "telegram", "attempt": 1}

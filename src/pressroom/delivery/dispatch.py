@@ -13,6 +13,7 @@ from datetime import timedelta
 from pressroom.core.errors import Category, Outcome, PressroomError, ProviderError, Scope, Unavailable
 from pressroom.core.ids import ChannelId, RunId, WorkspaceId
 from pressroom.core.tasks import all_of
+from pressroom.core.tracing import span
 from pressroom.db.database import Database
 from pressroom.delivery import store
 from pressroom.delivery.model import SendJob, Status
@@ -74,8 +75,11 @@ async def dispatch_due(
 
     async def send(job: SendJob) -> None:
         channel = channels[job.channel_id]
+        # One trace from the door to the platform: the sender's own, which the delivery carries.
+        traceparent = f"00-{job.trace_id}-{job.delivery_id.hex[16:]}-01"
         async with room:
-            answer = await _send_once(platforms, channel, found[channel.auth_ref, channel.platform], job)
+            with span("send", traceparent=traceparent, platform=channel.platform, attempt=job.attempt):
+                answer = await _send_once(platforms, channel, found[channel.auth_ref, channel.platform], job)
         answered = Answered(workspace_id, job, answer)
         try:
             counts.update(await settle(db, answered))
