@@ -137,8 +137,21 @@ class _databases:
 
     async def __aexit__(self, *_: object) -> None:
         for name in self._made:
-            await self._admin.execute(f"drop database if exists {name} with (force)")
+            await self._drop(name)
         await self._admin.close()
+
+    async def _drop(self, name: str) -> None:
+        for tries_left in (3, 2, 1, 0):
+            try:
+                await self._admin.execute(f"drop database if exists {name} with (force)")
+            except (
+                asyncpg.InsufficientPrivilegeError
+            ):  # an autovacuum worker is in it, whom only a superuser ends
+                if not tries_left:
+                    raise
+                await asyncio.sleep(1)
+            else:
+                return
 
 
 class _opened:

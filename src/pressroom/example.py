@@ -7,11 +7,13 @@ one that opens its push door is random, and sealed so that the start screen can 
 from importlib.resources import files
 from uuid import UUID
 
+from pressroom.core.errors import BadSetup, NotFound, Unauthorized
 from pressroom.core.ids import WorkspaceId
 from pressroom.db.database import Database
 from pressroom.sandbox.telegram import EXAMPLE_TOKEN
 from pressroom.workspaces.credentials import bind_credential, resolve_credential
-from pressroom.workspaces.model import PUSH_PREFIX, hash_secret, new_secret
+from pressroom.workspaces.endpoints import resolve_endpoint
+from pressroom.workspaces.model import PUSH_PREFIX, EndpointKind, hash_secret, new_secret
 from pressroom.workspaces.sealing import Keyring
 
 WORKSPACE = WorkspaceId(UUID("00000000-0000-7000-8000-000000000001"))
@@ -35,6 +37,16 @@ async def seed_example(db: Database, keyring: Keyring) -> None:
             secret=value,
             secret_ref=None,
         )
+
+
+async def working_push_secret(db: Database, keyring: Keyring) -> str | None:
+    """None when it was rotated, or does not open any more."""
+    try:
+        secret = await push_secret(db, keyring)
+        await resolve_endpoint(db, kind=EndpointKind.WEBHOOK_PUSH, secret=secret)
+    except (BadSetup, NotFound, Unauthorized):
+        return None
+    return secret
 
 
 async def push_secret(db: Database, keyring: Keyring) -> str:

@@ -33,7 +33,9 @@ class Settings(BaseSettings):
     )
     database_pool_size: int = Field(10, ge=1, le=50, description="Connections of one process, listeners aside.")
     database_pooler: bool = Field(
-        False, description="A pooler in transaction mode stands before the server: keep no prepared statements."
+        False,
+        description="A pooler in transaction mode stands before the server: keep no prepared statements. "
+        "Notifications do not pass it, so loops poll; `db migrate` needs a direct URL.",
     )
     secret_keys: SecretStr | None = Field(
         None,
@@ -46,7 +48,8 @@ class Settings(BaseSettings):
     api_max_body_bytes: int = Field(1_048_576, ge=1024, le=104_857_600, description="Largest request body.")
     api_request_seconds: float = Field(30, ge=1, le=600, description="Longest time that a request may take.")
     health_check_token: SecretStr | None = Field(
-        None, description="Bearer token that opens the details of /api/health; without it there are none."
+        None,
+        description="Bearer token that opens the details of /api/health (without it there are none) and /metrics.",
     )
 
     sandbox_telegram_port: Port = Field(

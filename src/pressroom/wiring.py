@@ -14,6 +14,7 @@ from pressroom.core.errors import BadSetup, PressroomError
 from pressroom.core.http import open_session
 from pressroom.core.ids import WorkspaceId
 from pressroom.core.plugins import discover
+from pressroom.core.tasks import to_the_end
 from pressroom.db import embedded
 from pressroom.db.database import Database
 from pressroom.db.migrate import migrate, status
@@ -56,6 +57,11 @@ def data_folder(settings: Settings) -> Path:
     return (settings.data or embedded.default_data_folder()).expanduser().absolute()
 
 
+def embedded_folder(settings: Settings) -> Path | None:
+    """The folder of the embedded database; None when another server is used."""
+    return None if settings.database_url is not None else data_folder(settings)
+
+
 def load_keyring(settings: Settings) -> Keyring:
     """From the setting, else from the data folder, where the first start makes one."""
     if settings.secret_keys is not None:
@@ -78,7 +84,7 @@ async def reach_database(settings: Settings, say: Say = quietly) -> AsyncGenerat
     try:
         attachment = await asyncio.shield(attaching)
     except asyncio.CancelledError:
-        (await attaching).close()  # a thread cannot be stopped: what it started is left in order
+        (await to_the_end(attaching)).close()  # what the thread started is left in order
         raise
     try:
         yield attachment.dsn()

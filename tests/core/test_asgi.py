@@ -94,6 +94,16 @@ async def test_an_app_that_cannot_start_is_bad_setup_and_leaves_no_listener():
         assert again == port
 
 
+async def test_a_process_that_is_cancelled_as_a_whole_says_nothing_of_it(caplog: pytest.LogCaptureFixture):
+    """As a second Ctrl-C does, in the midst of stopping."""
+    async with serving(APP, what="a test", port=0):
+        [lifespan] = [task for task in asyncio.all_tasks() if "LifespanOn.main" in repr(task)]
+        lifespan.cancel()
+        await asyncio.wait([lifespan])
+
+    assert [record.message for record in caplog.records if record.levelname in ("WARNING", "ERROR")] == []
+
+
 async def test_an_app_can_hang_up_and_its_answers_are_not_held_back():
     seen = []
 

@@ -1,3 +1,4 @@
+import base64
 import io
 import json
 import logging
@@ -17,6 +18,8 @@ VK = "vk1.a.9kXyQ3rUu0dT5eZ1_pLw2mN8bVcAsDfGhJkLqWeRtYuIoP"
 OURS = "prs_push_6tJxQ0V1mYb2nW8cR4kZsL7pE3uHgTfA9dXoNiBqCvM"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U"
 
+KEY = f"k0a1b2c3d:{base64.b64encode(bytes(range(200, 232))).decode()}"
+
 SECRETS = {
     "telegram": (TELEGRAM, "AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw0"),
     "telegram in a URL": (f"https://api.telegram.org/bot{TELEGRAM}/sendMessage", "AAHdqTcv"),
@@ -29,6 +32,15 @@ SECRETS = {
     "ours": (f"no endpoint has {OURS}", "6tJxQ0V1"),
     "ours in a path": (f"POST /ingest/push/{OURS} HTTP/1.1", "6tJxQ0V1"),
     "anything in the push path": ("POST /ingest/push/hunter2?x=1", "hunter2"),
+    "after a slash in the push path": ("POST /ingest/push/one/hunter2/x?y HTTP/1.1", "hunter2"),
+    "after an extra slash in the push path": ("POST /ingest//push//hunter2 HTTP/1.1", "hunter2"),
+    "a question mark in the push path": ("/ingest/push/one?hunter2", "hunter2"),
+    "a sealing key": (f"the key is {KEY}", KEY.partition(":")[2]),
+    "the second of two sealing keys": (f"PRESSROOM_SECRET_KEYS=one:{'A' * 43}=,{KEY}", KEY.partition(":")[2]),
+    "a short header of MAX": ("X-Max-Bot-Api-Secret: abcde", "abcde"),
+    "a short header of Telegram": ("x-telegram-bot-api-secret-token: abc", "abc"),
+    "a short header of ours": ("curl -H 'X-Pressroom-Secret: abc' http://x", "abc"),
+    "a short header, as the server keeps it": (repr([(b"x-max-bot-api-secret", b"abc")]), "abc"),
     "bearer": (f"Authorization: Bearer {OURS}", "6tJxQ0V1"),
     "bearer of another kind": ("sent bearer 8f3a99c1d2 to it", "8f3a99c1d2"),
     "authorization without a scheme": ("authorization: a-token-of-max", "a-token-of-max"),
@@ -79,6 +91,9 @@ HARMLESS = [
     "4bf92f3577b34da6a3ce929d0e0e4736",
     "2026-11-18T22:20:56.123456Z 22:20:56 [::1]:8800",
     "POST /ingest/push HTTP/1.1",
+    "send it as X-Pressroom-Secret, as a bearer token, or as the last part of the path",
+    "curl -H 'X-Pressroom-Secret: <secret>'",
+    "sealed under the key k0a1b2c3d: put it back",
     "/bots/12/rules and /bottom:line",
     "Секретный ингредиент: щепотка соли. Пароль: какой пароль?",
     "mid.ffffffffffffffff019af3",

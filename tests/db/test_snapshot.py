@@ -6,7 +6,7 @@ import pytest
 from pressroom.core.ids import RunId, TraceId
 from pressroom.db.database import Database
 from pressroom.db.embedded.binaries import find
-from pressroom.db.migrate import migrate
+from pressroom.db.migrate import migrate, status
 from pressroom.db.snapshot import dump, saved, snapshot
 from pressroom.example import WORKSPACE, push_secret, seed_example
 from pressroom.intake.push import push
@@ -31,6 +31,27 @@ async def test_schema_sql_is_the_exact_result_of_the_migrations(
 
     assert snapshot(pg_dump, migrated) == saved(), "run `make schema`"
     assert dump(pg_dump, from_file) == dump(pg_dump, migrated)
+
+
+async def test_a_database_made_from_schema_sql_goes_on_like_any_other(empty_database: CloneDatabase):
+    """Under an owner of any name."""
+    url = await empty_database()
+    owner = await asyncpg.connect(url)
+    await owner.execute("create role somebody login createrole")
+    name = await owner.fetchval("select current_database()")
+    await owner.execute(f"grant somebody to current_user; alter database {name} owner to somebody")
+    await owner.execute("set role somebody")
+    await owner.execute(saved())
+    await owner.close()
+
+    report = await migrate(url)
+
+    assert report.applied == []
+    assert (await status(url)).current
+    db = await Database.open(url)
+    async with db.system() as tx:
+        assert await tx.value("select fn.required_setting(gen_random_uuid(), 'max_attempts')") == 5
+    await db.close()
 
 
 @pytest.mark.spec("AP-406")

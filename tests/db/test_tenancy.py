@@ -530,13 +530,11 @@ def test_the_specification_is_read_as_it_stands():
     [
         pytest.param("workspaces", ["workspace_id"], marks=pytest.mark.spec("AP-028")),
         pytest.param("workspace_endpoints", ["workspace_id", "endpoint_id"], marks=pytest.mark.spec("AP-031")),
-        pytest.param("channels", ["workspace_id", "channel_id"], marks=pytest.mark.spec("AP-042", "AP-021")),
-        pytest.param(
-            "platform_limits", ["workspace_id", "platform", "rate_group"], marks=pytest.mark.spec("AP-058")
-        ),
-        pytest.param("messages", ["workspace_id", "message_id"], marks=pytest.mark.spec("AP-061", "AP-021")),
-        pytest.param("deliveries", ["workspace_id", "delivery_id"], marks=pytest.mark.spec("AP-085", "AP-021")),
-        pytest.param("events", ["workspace_id", "id", "ts"], marks=pytest.mark.spec("AP-095")),
+        pytest.param("channels", ["workspace_id", "channel_id"], marks=pytest.mark.spec("AP-021")),
+        pytest.param("platform_limits", ["workspace_id", "platform", "rate_group"]),
+        pytest.param("messages", ["workspace_id", "message_id"], marks=pytest.mark.spec("AP-021")),
+        pytest.param("deliveries", ["workspace_id", "delivery_id"], marks=pytest.mark.spec("AP-021")),
+        pytest.param("events", ["workspace_id", "id", "ts"]),
     ],
 )
 async def test_a_table_has_the_columns_and_the_key_of_the_specification(owner, table, key):

@@ -10,9 +10,9 @@ from pressroom.core.asgi import serving
 from pressroom.core.http import open_session
 from pressroom.core.ids import ChannelId, RunId, TraceId, WorkspaceId
 from pressroom.db.database import Database
-from pressroom.delivery.dispatch import DispatchReport, dispatch_due
+from pressroom.delivery.dispatch import Sends, dispatch_due
 from pressroom.delivery.enqueue import enqueue
-from pressroom.delivery.model import Enqueued, Origin
+from pressroom.delivery.model import Enqueued, Origin, Status
 from pressroom.delivery.normalise import normalise_text_post
 from pressroom.ports.platform import Platform, PlatformContext
 from pressroom.sandbox.telegram import EXAMPLE_TOKEN, TelegramSandbox
@@ -62,6 +62,12 @@ async def channels(db: Database, workspace: WorkspaceId) -> None:
 
 
 @dataclass
+class Pass:
+    taken: int
+    counts: dict[Status, int]
+
+
+@dataclass
 class Desk:
     """One workspace at work: post, pass, look."""
 
@@ -86,18 +92,18 @@ class Desk:
             ),
         )  # fmt: skip
 
-    async def one_pass(self, **options: Any) -> DispatchReport:
+    async def one_pass(self, **options: Any) -> "Pass":
+        """Takes what is due, and waits until it is sent and settled."""
+
         async def secrets(_: WorkspaceId, refs: Any) -> Any:
             return {ref: self.known[ref] for ref in refs}
 
-        return await dispatch_due(
-            self.db,
-            self.telegram.platforms,
-            secrets,
-            workspace_id=self.workspace,
-            run_id=self.run_id,
-            **options,
+        sends = Sends(self.db, self.telegram.platforms, parallel=200)
+        report = await dispatch_due(
+            self.db, sends, secrets, workspace_id=self.workspace, run_id=self.run_id, **options
         )
+        await sends.finish()
+        return Pass(report.taken, dict(sends.counts))
 
     async def statuses(self) -> dict[str, str]:
         return {

@@ -165,6 +165,11 @@ asyncio.run(main())
 """
 
 
+async def released_of(desk: Desk) -> int:
+    async with desk.db.system() as tx:
+        return await store.release_expired_leases(tx, desk.workspace)
+
+
 async def test_what_a_killed_process_had_under_way_is_freed_when_its_lease_runs_out(desk: Desk, tmp_path: Path):
     await desk.post("Hello", channel_ids=("news",))
     script = tmp_path / "dies.py"
@@ -173,12 +178,12 @@ async def test_what_a_killed_process_had_under_way_is_freed_when_its_lease_runs_
     doomed = await asyncio.create_subprocess_exec(sys.executable, script, desk.db.dsn, str(desk.workspace))
     assert await doomed.wait() == -signal.SIGKILL
     held = await desk.statuses()
-    too_early = await release_expired_leases(desk.db)
+    too_early = await released_of(desk)
     await desk.execute(
         "update delivery_leases set taken_at = now() - interval '301 seconds' where workspace_id = $1",
         desk.workspace,
     )
-    released = await release_expired_leases(desk.db)
+    released = await released_of(desk)
     await desk.all_due_now()
     report = await desk.one_pass()
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from pressroom.core.errors import InvalidInput, Unauthorized
+from pressroom.core.errors import Conflict, InvalidInput, Unauthorized
 from pressroom.core.ids import RunId, TraceId, WorkspaceId
 from pressroom.db.database import Database
-from pressroom.intake.push import PushReceipt, parse, push
+from pressroom.intake.push import PushBody, PushReceipt, accept, parse, push
 from pressroom.workspaces.endpoints import create_endpoint, disable_endpoint
 from pressroom.workspaces.model import EndpointKind, WorkspaceStatus
 from pressroom.workspaces.tenants import change_workspace
@@ -60,7 +60,6 @@ async def test_a_post_becomes_one_message_and_its_deliveries(db: Database, works
     assert meta["workflow_run_id"] == "n8n-7"
 
 
-@pytest.mark.spec("AP-036")
 async def test_a_workspace_named_in_the_body_is_a_hint_and_decides_nothing(
     db: Database, workspace: WorkspaceId, other_workspace: WorkspaceId, secret: str
 ):
@@ -69,6 +68,20 @@ async def test_a_workspace_named_in_the_body_is_a_hint_and_decides_nothing(
     [row] = await messages(db, workspace)
     assert row["source"]["meta"] == {"workspace_id": str(other_workspace)}
     assert await messages(db, other_workspace) == []
+
+
+async def test_what_the_request_says_beside_its_body_is_kept_where_the_body_does_not_say_it(
+    db: Database, workspace: WorkspaceId, secret: str
+):
+    hints = {"workspace_id": "of a header"}
+
+    await send(db, secret, {"text": "One", "meta": {"from": "script"}}, hints=hints)
+    await send(db, secret, {"text": "Two", "workspace_id": "of the body"}, hints=hints)
+
+    assert {row["payload"]["text"]: row["source"]["meta"] for row in await messages(db, workspace)} == {
+        "One": {"workspace_id": "of a header", "from": "script"},
+        "Two": {"workspace_id": "of the body"},
+    }
 
 
 @pytest.mark.spec("AP-035")
@@ -129,10 +142,14 @@ async def test_an_idempotency_key_serves_as_the_senders_id_of_the_post(
         ([1], None, "not a JSON object"),
         (b'{"text": ', None, "not JSON"),
         (b"\xff\xfe", None, "not JSON"),
-        (b'{"text": NaN}', None, "not JSON"),
+        (b'{"text": NaN}', "text", "NaN"),
         (b"[" * 100_000, None, "not JSON"),
-        (b'{"text": "a\\u0000b"}', None, "NUL"),
-        (b'{"text": "a", "meta": {"deep": ["\\ud800"]}}', None, "surrogate"),
+        (b'{"text": "a\\u0000b"}', "text", "NUL"),
+        (b'{"text": "a", "meta": {"deep": ["\\ud800"]}}', "meta.deep[0]", "surrogate"),
+        (b'{"text": "a", "meta": {"a\\u0000": 1}}', "meta", "NUL character in a name"),
+        (b'{"text": "a", "meta": {"n": 1e400}}', "meta.n", "too large"),
+        (b'{"text": "a", "meta": {"n": %s}}' % (b"9" * 5000), "meta.n", "too large"),
+        (b'{"text": "a", "meta": {"n": %s}}' % (b"[" * 300 + b"]" * 300), "meta", "200 levels"),
     ],
 )
 def test_each_bad_body_is_refused_by_name(body: Any, field: str | None, says: str):
@@ -142,3 +159,21 @@ def test_each_bad_body_is_refused_by_name(body: Any, field: str | None, says: st
         parse(raw)
 
     assert refused.value.field == field
+
+
+async def test_a_disabled_workspace_takes_nothing_in_from_whoever_it_is(db: Database, workspace: WorkspaceId):
+    await change_workspace(db, workspace_id=workspace, status=WorkspaceStatus.DISABLED)
+
+    with pytest.raises(Conflict, match="disabled"):
+        await accept(
+            db, ["telegram"], workspace_id=workspace, endpoint_id="command-line", pushed=PushBody(text="Hello"),
+            trace_id=TraceId("a" * 32), run_id=RunId("r"),
+        )  # fmt: skip
+
+    assert await messages(db, workspace) == []
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u202e \u2066", "\u00a0\n", "\x07"])
+def test_a_text_that_nobody_sees_is_empty(text: str):
+    with pytest.raises(InvalidInput, match="empty"):
+        parse(json.dumps({"text": text}).encode())

@@ -1,10 +1,14 @@
 """Health fails when work does not move, and only then."""
 
 from datetime import timedelta
+from pathlib import Path
+
+import pytest
 
 from pressroom.core.ids import RunId, WorkspaceId
 from pressroom.db.database import Database
 from pressroom.delivery import store as delivery_store
+from pressroom.ops import health
 from pressroom.ops.health import Health, check_health
 from pressroom.ops.heartbeat import beat
 from tests.conftest import add_workspace
@@ -97,3 +101,22 @@ async def test_a_database_that_does_not_answer_is_down():
     assert report.status == Health.DOWN
     assert "does not answer" in report.checks["database"]["error"]
     await away.close()
+
+
+async def test_a_loop_that_died_matters_only_while_nobody_else_runs_it(own_db: Database):
+    for process in ("old", "new"):
+        await beat(own_db, loop="dispatch", process=process, every=timedelta(seconds=5), worked=True)
+    async with own_db.system() as tx:
+        await tx.execute("update heartbeats set passed_at = now() - interval '1 hour' where process = 'old'")
+
+    assert await status_of(own_db) == Health.OK
+
+
+async def test_a_full_disk_makes_it_fail(own_db: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    roomy = await check_health(own_db, stall=STALL, folder=tmp_path)
+    monkeypatch.setattr(health, "LEAST_FREE", 2**62)  # more than any disk has
+
+    full = await check_health(own_db, stall=STALL, folder=tmp_path)
+
+    assert (roomy.status, full.status) == (Health.OK, Health.DOWN)
+    assert "full" in full.checks["disk"]["error"]

@@ -110,6 +110,63 @@ async def test_a_command_shares_the_server_of_a_running_up_and_leaves_it_running
     assert await up.stop() == 0
 
 
+async def test_check_beside_a_running_up_passes_and_a_second_up_is_refused(start_up: StartUp, tmp_path: Path):
+    up = await start_up()
+    data = str(tmp_path / "data")
+
+    checks = [await run_pressroom("up", "--check", "--json", "--data", data) for _ in range(3)]
+    code, _, said = await run_pressroom("up", "--port", "0", "--data", data)
+
+    assert [check[0] for check in checks] == [0, 0, 0]
+    assert code == 10
+    assert f"up already on {data}: {up.where['api']}" in said
+    assert await up.stop() == 0
+
+
+async def test_it_starts_without_the_secret_of_the_example_when_that_was_rotated(
+    start_up: StartUp, tmp_path: Path
+):
+    rotated = await run_pressroom("endpoint", "rotate", "example-push", "--data", str(tmp_path / "data"))
+
+    up = await start_up()
+
+    assert rotated[0] == 0
+    assert up.where["push"]["secret"] is None
+    assert await up.stop() == 0
+
+
+@pytest.mark.parametrize("signals", [1, 2, 4])
+@pytest.mark.parametrize("after", [0.35, 0.6, 0.9])
+async def test_ctrl_c_at_any_moment_of_the_first_start_leaves_no_server(
+    tmp_path: Path, signals: int, after: float
+):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "pressroom", "up", "--port", "0", "--data", str(tmp_path / "data"),
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    await asyncio.sleep(after)  # a person does not wait for anything in particular
+    for _ in range(signals):
+        if process.returncode is None:
+            process.send_signal(signal.SIGINT)
+            await asyncio.sleep(0.05)
+    await asyncio.wait_for(process.wait(), PATIENCE)
+
+    assert servers_of(tmp_path) == []
+
+
+async def run_pressroom(*arguments: str) -> tuple[int | None, str, str]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "pressroom",
+        *arguments,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    out, err = await asyncio.wait_for(process.communicate(), PATIENCE)
+    return process.returncode, out.decode(), err.decode()
+
+
 async def test_check_starts_delivers_and_stops(tmp_path: Path):
     check = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "pressroom", "up", "--check", "--json", "--data", str(tmp_path / "Данные и пробел"),

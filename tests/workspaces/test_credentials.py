@@ -104,12 +104,14 @@ async def test_the_binding_has_its_columns_and_never_holds_the_secret(bind, db, 
         )
         bindings = await tx.values("select b::text from credential_bindings b")
         refs = await tx.values("select secret_ref from credential_bindings order by auth_ref")
-        sealed = await tx.values("select s::text || convert_from(ciphertext, 'LATIN1') from sealed_secrets s")
+        sealed = await tx.values("select s::text from sealed_secrets s")
+        ciphertexts = await tx.values("select ciphertext from sealed_secrets")
 
     assert columns == ["workspace_id", "auth_ref", "platform", "secret_ref", "rotated_at", "updated_at"]
     assert refs == ["env:NEWS_TOKEN", f"file:{tmp_path}/token", "sealed:telegram/sealed"]
     assert (len(bindings), len(sealed)) == (3, 1)
     assert TOKEN not in "\n".join(bindings + sealed)
+    assert TOKEN.encode() not in b"\n".join(ciphertexts)
     with pytest.raises(InvalidInput):  # nor does the table take one from hand-written SQL
         async with db.transaction(workspace) as tx:
             await tx.execute(
@@ -248,6 +250,47 @@ async def test_a_file_that_holds_no_secret_is_named_with_the_reason(bind, resolv
     assert f"'news' of telegram is file:{file}" in refused.value.message
     assert problem in refused.value.message
     assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("/proc/self/environ", "below /proc"),
+        ("//proc/1/environ", "below /proc"),
+        ("/./sys/kernel/notes", "below /sys"),
+        ("/dev/stdin", "below /dev"),
+        ("/proc", "below /proc"),
+        ("/home/pressroom/data/database.password", "database.password is a file of Pressroom"),
+        ("/home/pressroom/data/secret.keys", "secret.keys is a file of Pressroom"),
+        ("/home/pressroom/data/secret.keys/", "secret.keys is a file of Pressroom"),
+    ],
+)
+async def test_files_of_the_system_and_of_pressroom_are_no_credentials(bind, path, says):
+    with pytest.raises(InvalidInput, match=says) as refused:
+        await bind(secret_ref=f"file:{path}")
+
+    assert refused.value.field == "secret_ref"
+
+
+@pytest.mark.parametrize("target", ["/proc/self/environ", "secret.keys", "database.password"])
+async def test_no_link_leads_to_them_when_bound_nor_when_used(bind, resolve, tmp_path, target):
+    (tmp_path / "secret.keys").write_text("k:x")
+    (tmp_path / "database.password").write_text("hunter2")
+    (tmp_path / "honest").write_text(TOKEN)
+    link = tmp_path / "token"
+    link.symlink_to(tmp_path / target)
+    with pytest.raises(InvalidInput, match="no credential of a workspace"):
+        await bind(secret_ref=f"file:{link}")
+
+    link.unlink()
+    link.symlink_to(tmp_path / "honest")
+    await bind(secret_ref=f"file:{link}")
+    assert await resolve() == TOKEN
+    link.unlink()
+    link.symlink_to(tmp_path / target)
+
+    with pytest.raises(BadSetup, match="no credential of a workspace"):
+        await resolve()
 
 
 async def test_an_empty_or_missing_variable_is_named(bind, resolve):

@@ -1,5 +1,6 @@
 """Settings of database functions: a default for all workspaces, and what one sets over it."""
 
+import asyncpg
 import pytest
 
 from pressroom.core.errors import InvalidInput, NotFound
@@ -11,6 +12,7 @@ from pressroom.workspaces.settings_rows import (
     list_settings,
     set_setting,
 )
+from pressroom.workspaces.tenants import create_workspace
 
 
 @pytest.fixture
@@ -23,6 +25,45 @@ async def default(db):
 
 
 @pytest.mark.spec("AP-122")
+async def test_functions_take_the_global_default_until_a_workspace_has_its_own_row(own_db):
+    workspace, other = [
+        (await create_workspace(own_db, name=name)).workspace_id for name in ("News", "Weather")
+    ]
+
+    async def required(workspace_id):
+        async with own_db.transaction(workspace_id) as tx:  # as the application, in this workspace
+            return await tx.value("select fn.required_setting($1, 'max_attempts')", workspace_id)
+
+    async with own_db.transaction(workspace) as tx:
+        readable = await tx.values(
+            "select value from autopost_settings where key = 'max_attempts' and workspace_id = $1",
+            EVERY_WORKSPACE,
+        )
+    assert readable == [5]
+    assert await required(workspace) == 5
+
+    await set_setting(own_db, workspace_id=workspace, key="max_attempts", value=9)
+
+    assert (await required(workspace), await required(other)) == (9, 5)
+    async with own_db.transaction(workspace) as tx:  # nobody's tenant writes the default
+        changed = await tx.values(
+            "update autopost_settings set value = '99' where workspace_id = $1 returning 1", EVERY_WORKSPACE
+        )
+        deleted = await tx.values(
+            "delete from autopost_settings where workspace_id = $1 returning 1", EVERY_WORKSPACE
+        )
+    assert (changed, deleted) == ([], [])
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        async with own_db.transaction(workspace) as tx:
+            await tx.execute(
+                "insert into autopost_settings (workspace_id, key, value) values ($1, 'new', '1')",
+                EVERY_WORKSPACE,
+            )
+
+    await clear_setting(own_db, workspace_id=workspace, key="max_attempts")
+    assert await required(workspace) == 5
+
+
 async def test_a_workspace_has_the_default_under_the_nil_uuid_until_it_sets_its_own(
     db, workspace, other_workspace, default
 ):

@@ -64,8 +64,23 @@ async def test_a_change_leaves_the_rest(db, workspace, other_workspace):
     assert (await get_workspace(db, workspace_id=other_workspace)).status is WorkspaceStatus.ACTIVE
 
 
+async def test_a_check_sees_what_is_there_and_may_prevent_the_change(db, workspace):
+    seen = []
+
+    def refuse(present):
+        seen.append(present)
+        raise Conflict("not so")
+
+    with pytest.raises(Conflict):
+        await change_workspace(db, workspace_id=workspace, name="New", check=refuse)
+
+    assert seen == [await get_workspace(db, workspace_id=workspace)]
+
+
 async def test_an_absent_workspace_is_not_found(db):
     absent = WorkspaceId(uuid_v7())
+    with pytest.raises(NotFound):
+        await change_workspace(db, workspace_id=absent, name="New", check=lambda _: None)
 
     with pytest.raises(NotFound):
         await get_workspace(db, workspace_id=absent)

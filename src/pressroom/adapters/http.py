@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from math import isfinite
 from typing import Any, TypeVar, cast
 
 import aiohttp
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from pressroom.core.errors import Category, Outcome, ProviderError, Scope
 from pressroom.core.http import RedirectRefused, has_left
+from pressroom.core.storable import flaw_of, parse_json
 from pressroom.ports.platform import Channel
 
 ANSWER_LIMIT = 1 << 20  # bytes; a longer answer is none of an API that we know
@@ -61,7 +61,7 @@ async def read_json(response: aiohttp.ClientResponse, *, hide: str = "") -> dict
             break
     text = body.decode(errors="replace")
     try:
-        answer = _clean(json.loads(text), hide)
+        answer = _clean(parse_json(text), hide)
     except (ValueError, RecursionError):
         answer = None
     if isinstance(answer, dict):
@@ -92,7 +92,7 @@ def _clean(value: object, secret: str) -> object:
         case str():
             return _clean_text(value, secret)
         case float():
-            return value if isfinite(value) else None
+            return None if flaw_of(value) else value
         case dict():
             fields = cast("dict[str, object]", value)
             return {_clean_text(name, secret): _clean(field, secret) for name, field in fields.items()}
@@ -103,8 +103,8 @@ def _clean(value: object, secret: str) -> object:
 
 
 def _clean_text(text: str, secret: str) -> str:
-    text = redact(text, secret).replace("\0", "\ufffd")
-    return text if text.isascii() else text.encode(errors="replace").decode()
+    text = redact(text, secret)
+    return text.replace("\0", "\ufffd").encode(errors="replace").decode() if flaw_of(text) else text
 
 
 def unreachable(error: aiohttp.ClientError | TimeoutError) -> ProviderError:

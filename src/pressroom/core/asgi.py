@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import psutil
 import uvicorn
+from uvicorn.lifespan.on import LifespanOn, LifespanSendMessage
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from pressroom.core.errors import BadSetup
@@ -31,6 +32,15 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         cast("dict[str, Any]", self.scope)["extensions"] = {HANG_UP: {"hang_up": self.transport.abort}}
+
+
+class _Lifespan(LifespanOn):
+    async def send(self, message: LifespanSendMessage) -> None:
+        """A process that is told a second time to stop cancels the app as well; that needs no traceback."""
+        task = asyncio.current_task()
+        if message["type"] == "lifespan.shutdown.failed" and task is not None and task.cancelling():
+            message = {"type": "lifespan.shutdown.failed", "message": ""}
+        await super().send(message)
 
 
 @contextlib.asynccontextmanager
@@ -65,7 +75,7 @@ async def serving(
     # The steps of `uvicorn.Server.serve`, which would take over the process's signals.
     server = uvicorn.Server(config)
     config.load()
-    server.lifespan = config.lifespan_class(config)
+    server.lifespan = _Lifespan(config)
     try:
         await server.startup(sockets=[listener])
     except SystemExit:

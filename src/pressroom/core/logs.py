@@ -156,11 +156,14 @@ def _mask_header(match: re.Match[str]) -> str:
 _NOTHING = frozenset({MASK, "None", "null", "true", "false", "True", "False"})
 _RANDOM = r"(?=[A-Za-z0-9._~+/=-]*\d|[A-Za-z0-9._~+/=-]{20})"
 _NAME = r"(?P<name>[A-Za-z][A-Za-z0-9_-]{2,60})"
+_OUR_HEADERS = "(?:x-pressroom-secret|x-telegram-bot-api-secret-token|x-max-bot-api-secret)"
 _SHORTEST = 8
 
 _SHAPES = (
     _shape("private ", r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", MASK, re.DOTALL),
-    _shape("/ingest/push/", r"(/ingest/push/)[^\s/?#\"'<>]+", rf"\g<1>{MASK}", re.IGNORECASE),
+    _shape("ingest/", r"(/ingest/+push/)[^\s\"'<>]+", rf"\g<1>{MASK}", re.IGNORECASE),
+    _shape("-secret", rf"(\b{_OUR_HEADERS}(?:[\"']?\s*[:=]\s*(?:b?[\"'])?|[\"'],\s*b?[\"']))(?!\s*[<$`])[^\s\"'`]+", rf"\g<1>{MASK}", re.IGNORECASE),
+    _shape("=", r"(?<=[A-Za-z0-9._-]:)[A-Za-z0-9+/]{43}=(?![A-Za-z0-9+/=])", MASK),  # what seals the others
     _shape("/bot", r"(/bot\d+)(?::|%3A)[^\s/?#\"'<>]+", rf"\g<1>:{MASK}", re.IGNORECASE),
     _shape(": %3a", r"(?<!\d)(\d{6,})(?::|%3A)[A-Za-z0-9_-]{30,}", rf"\g<1>:{MASK}", re.IGNORECASE),
     _shape("prs_", r"\bprs_[A-Za-z0-9_-]{6,}", f"prs_{MASK}"),

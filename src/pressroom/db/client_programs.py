@@ -37,7 +37,8 @@ def connection(url: str) -> tuple[str, dict[str, str]]:
             netloc=name + at + place, query=urlencode([pair for pair in query if pair[0] != "password"])
         )
     )
-    environment = dict(os.environ)  # house: handed to the child process
+    inherited = os.environ.items()  # house: handed to the child process, which needs none of our secrets
+    environment = {name: value for name, value in inherited if not name.startswith("PRESSROOM_")}
     if given:
         environment["PGPASSWORD"] = given[0]
     return shown, environment | {"PGCLIENTENCODING": "UTF8"}

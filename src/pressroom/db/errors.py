@@ -10,8 +10,9 @@ import asyncpg
 
 from pressroom.core.errors import BadSetup, Conflict, InvalidInput, PressroomError, Unavailable, from_sqlstate
 
-#: A server that is starting, stopping or full, and a connection that broke: waiting may help.
-_AWAY = ("08", "53", "57P", "57014", "25006", "40001", "40P01")  # also: out of time, a standby, a lost race
+#: A server that is starting, stopping or full, a connection or disk that broke, out of time, a standby, a lost
+#: race: waiting may help.
+_AWAY = ("08", "53", "57P", "57014", "58", "25006", "40001", "40P01")
 #: A URL that leads to no database, or that may not be used as it says.
 _NOT_LET_IN = ("28", "3D000")
 _CONSTRAINTS: dict[str, type[PressroomError]] = {
@@ -50,6 +51,8 @@ def _ours(error: asyncpg.PostgresError) -> Exception:
     ours = from_sqlstate(state, message, hint if isinstance(hint, str) else None)
     if ours is not None:
         return ours
+    if state == "53100":
+        return Unavailable("the disk of the database is full", hint="make room; what was accepted is safe")
     if state.startswith(_AWAY):
         return Unavailable(f"the database does not take this now: {message}")
     if state.startswith(_NOT_LET_IN):

@@ -12,6 +12,8 @@ from typing import Any
 import asyncpg
 import structlog
 
+from pressroom.db.errors import BROKEN
+
 log = structlog.stdlib.get_logger(__name__)
 
 FIRST_WAIT = 0.1
@@ -44,14 +46,14 @@ async def _listen_for_ever(dsn: str, channels: tuple[str, ...], heard: Callable[
                 statement_cache_size=0,
                 server_settings={"application_name": "pressroom listen"},
             )
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except BROKEN as error:
             log.warning("listener.away", error=str(error), again_in=wait)
             await asyncio.sleep(wait)
             wait = min(wait * 2, LONGEST_WAIT)
             continue
         try:
             await _listen_until_lost(connection, channels, heard)
-        except (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+        except BROKEN as error:
             log.warning("listener.lost", error=str(error))
         finally:
             connection.terminate()

@@ -82,11 +82,11 @@ async def status(dsn: str, *, migrations: Sequence[Migration] | None = None) -> 
         known = await _known(connection)
         every = migrations or ours()
         _check_history(every, known)
-        return SchemaStatus(
-            version,
-            [m.name for m in every if m.number in known],
-            [m.name for m in every if m.number not in known],
-        )
+        applied = [m.name for m in every if m.number in known]
+        pending = [m.name for m in every if m.number not in known]
+        if applied and await _loaded(connection) != functions_checksum():
+            pending.append("functions")
+        return SchemaStatus(version, applied, pending)
 
 
 def ours() -> list[Migration]:
@@ -100,6 +100,16 @@ def ours() -> list[Migration]:
     if [m.number for m in found] != list(range(1, len(found) + 1)):
         raise BadSetup(f"migrations are not numbered 1 to {len(found)} without gaps")
     return found
+
+
+def functions_checksum() -> str:
+    """Of every function of this version: what a database that was migrated to it has loaded."""
+    every = "".join(file.name + file.read_text("utf-8") for file in function_files())
+    return hashlib.sha256(every.encode()).hexdigest()
+
+
+async def _loaded(connection: "asyncpg.Connection[Any]") -> str | None:
+    return await connection.fetchval("select obj_description(to_regnamespace('fn'), 'pg_namespace')")
 
 
 def function_files() -> list[Traversable]:
@@ -243,6 +253,7 @@ async def _reload_functions(connection: "asyncpg.Connection[Any]") -> tuple[int,
         await connection.execute("set local check_function_bodies = on")
         for file in every:  # again, now that all of them are there, and nothing else is
             await _replace(connection, file)
+        await connection.execute(f"comment on schema fn is '{functions_checksum()}'")  # hex digits
         await connection.execute(
             "grant execute on all functions in schema fn to pressroom_app, pressroom_worker"
         )

@@ -1,7 +1,8 @@
 """`make schema`: write schema.sql, which shows in one place what the migrations add up to.
 
-It holds the tables; functions of schema `fn` have files of their own and are loaded by each migrate, and the
-daily partitions of `events` are made as days come.
+It holds the tables, the rows that migrations insert, and which migrations they are, so that a database made from it
+goes on with `pressroom db migrate` like any other. That loads the functions of schema `fn`, which have files of
+their own, and makes the daily partitions of `events`.
 """
 
 import asyncio
@@ -13,10 +14,10 @@ from pathlib import Path
 
 from pressroom.core.errors import BadSetup
 from pressroom.db import embedded
-from pressroom.db.migrate import ROLES, migrate
+from pressroom.db.migrate import ROLES, migrate, ours
 
 HEAD = """-- What the migrations add up to, made by `make schema`; a test holds both equal. Do not edit.
--- Runs on an empty database. Functions come with `pressroom db migrate`.
+-- Runs on an empty database; `pressroom db migrate` then loads the functions.
 
 """
 ROLE = """do $$ begin
@@ -25,24 +26,41 @@ exception when duplicate_object then null;
 end $$;
 
 """
-#: Of pg_dump's output: its settings, the versions it names, its psql commands, and the comments above objects.
+TAIL = """
+CREATE SCHEMA fn;
+GRANT USAGE ON SCHEMA fn TO pressroom_app, pressroom_worker;
+"""
+#: Of pg_dump's output: its settings, the versions it names, its psql commands, the comments above objects, and
+#: who was the owner.
 NOISE = re.compile(r"^(SET |SELECT pg_catalog\.set_config|--|\\(un)?restrict).*\n", re.MULTILINE)
+OWNER = re.compile(r"^(ALTER DEFAULT PRIVILEGES) FOR ROLE \S+", re.MULTILINE)
 
 
 def dump(pg_dump: Path, url: str) -> str:
-    """The tables of this database as SQL that runs on an empty one."""
+    """The tables of this database and the rows of their defaults, as SQL that runs on an empty one."""
+    tables = _pg_dump(
+        pg_dump, url, "--schema-only", "--schema=pressroom", "--exclude-table=pressroom.events_2*"
+    )
+    history = _pg_dump(pg_dump, url, "--schema-only", "--table=public.pressroom_migrations")
+    rows = _pg_dump(pg_dump, url, "--data-only", "--inserts", "--table=pressroom.autopost_settings")
+    return "\n".join((tables, TAIL, history, rows))
+
+
+def _pg_dump(pg_dump: Path, url: str, *what: str) -> str:
     done = subprocess.run(  # noqa: S603 - the server's own pg_dump, arguments of ours
-        [pg_dump, "--schema-only", "--no-owner", "--schema=pressroom", "--exclude-table=pressroom.events_2*", url],
-        capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+        [pg_dump, "--no-owner", *what, url], capture_output=True, text=True, encoding="utf-8", check=False
+    )
     if done.returncode != 0:
         raise BadSetup(f"pg_dump failed: {done.stderr.strip()}")
-    return re.sub(r"\n{3,}", "\n\n", NOISE.sub("", done.stdout)).strip() + "\n"
+    text = OWNER.sub(r"\1", NOISE.sub("", done.stdout))
+    return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def snapshot(pg_dump: Path, url: str) -> str:
     """What schema.sql holds for this migrated database."""
-    return HEAD + "".join(ROLE.format(role=role) for role in ROLES) + dump(pg_dump, url)
+    insert = "INSERT INTO public.pressroom_migrations (number, name, checksum) VALUES ({}, '{}', '{}');\n"
+    applied = "".join(insert.format(each.number, each.name, each.checksum) for each in ours())
+    return "".join((HEAD, *(ROLE.format(role=role) for role in ROLES), dump(pg_dump, url), "\n", applied))
 
 
 def saved() -> str:

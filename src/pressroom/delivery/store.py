@@ -1,5 +1,6 @@
 """The SQL of delivery: one function per file of sql/, and reads."""
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,6 +11,8 @@ from pressroom.core.ids import ChannelId, DeliveryId, RunId, WorkspaceId
 from pressroom.db.database import Transaction
 from pressroom.delivery.model import Enqueued, SendJob, Settled
 from pressroom.ports.platform import Channel, Receipt
+
+LARGEST_ANSWER = 8192
 
 
 async def enqueue_messages_and_deliveries(
@@ -51,8 +54,15 @@ async def settle_sent(
     return await tx.value(
         "select fn.settle_sent($1, $2, $3, $4, $5, $6)",
         workspace_id, lease_id, [job.delivery_id for job, _ in sent], [job.attempt for job, _ in sent],
-        [receipt.provider_message_id for _, receipt in sent], [{"raw": dict(receipt.raw)} for _, receipt in sent],
+        [receipt.provider_message_id for _, receipt in sent], [{"raw": _bounded(receipt)} for _, receipt in sent],
     )  # fmt: skip
+
+
+def _bounded(receipt: Receipt) -> dict[str, Any]:
+    """The platform's answer, as far as an event may hold it."""
+    answer = dict(receipt.raw)
+    size = len(json.dumps(answer))
+    return answer if size <= LARGEST_ANSWER else {"left_out": f"an answer of {size} characters"}
 
 
 async def settle_failed(

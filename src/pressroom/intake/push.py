@@ -3,15 +3,17 @@
 What the door does not do yet is refused by name and never ignored.
 """
 
-import json
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from types import MappingProxyType
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pressroom.core.errors import InvalidInput
 from pressroom.core.ids import RunId, TraceId, WorkspaceId
+from pressroom.core.storable import parse_json, require_storable
 from pressroom.db.database import Database
 from pressroom.delivery.enqueue import enqueue
 from pressroom.delivery.model import Enqueued, Origin
@@ -27,6 +29,7 @@ LATER = {
     "scheduled_for": "send the post when it is due; schedules come with the delivery capability",
     "not_after": "leave it out; it comes with schedules",
 }
+NO_HINTS: Mapping[str, str] = MappingProxyType({})
 
 
 class PushBody(BaseModel):
@@ -85,8 +88,10 @@ async def push(
     run_id: RunId,
     idempotency_key: str | None = None,
     workflow_run_id: str | None = None,
+    hints: Mapping[str, str] = NO_HINTS,
 ) -> PushReceipt:
-    """`idempotency_key` serves as `source_ref` when the body has none."""
+    """`idempotency_key` serves as `source_ref` when the body has none. `hints` is what the request said beside
+    its body: kept in `meta`, where the body does not say the same, and never looked at."""
     endpoint = await resolve_endpoint(db, kind=EndpointKind.WEBHOOK_PUSH, secret=secret)
     return await accept(
         db,
@@ -98,6 +103,7 @@ async def push(
         run_id=run_id,
         idempotency_key=idempotency_key,
         workflow_run_id=workflow_run_id,
+        hints=hints,
     )
 
 
@@ -112,11 +118,12 @@ async def accept(
     run_id: RunId,
     idempotency_key: str | None = None,
     workflow_run_id: str | None = None,
+    hints: Mapping[str, str] = NO_HINTS,
 ) -> PushReceipt:
     """For senders who are known already."""
-    hints = dict(pushed.meta)
+    kept = {**hints, **pushed.meta}
     if pushed.workspace_id is not None:
-        hints["workspace_id"] = pushed.workspace_id
+        kept["workspace_id"] = pushed.workspace_id
     enqueued = await enqueue(
         db,
         platforms,
@@ -132,7 +139,7 @@ async def accept(
             source_ref=pushed.source_ref or idempotency_key,
             workflow_run_id=workflow_run_id,
             channel_ids=None if pushed.channel_ids is None else tuple(pushed.channel_ids),
-            hints=hints,
+            hints=kept,
         ),
     )
     return PushReceipt(enqueued, trace_id, run_id)
@@ -141,20 +148,23 @@ async def accept(
 def parse(body: bytes) -> PushBody:
     """The body, or InvalidInput that names the key."""
     try:
-        raw: object = json.loads(body, parse_constant=_no_such_number)
-        unstorable = _first_unstorable(raw)
+        raw = parse_json(body)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the body is not JSON: {error}", hint='send {"text": "..."}') from error
-    if unstorable is not None:
-        raise InvalidInput(f"the body has {unstorable}, which cannot be stored", hint="leave it out")
+    require_storable(raw)
     try:
         pushed = PushBody.model_validate(raw)
     except ValidationError as error:
         raise _refused(error) from None
     _refuse_what_comes_later(pushed)
-    if not pushed.text.strip() and not any(link.strip() for link in pushed.links):
+    if not _visible(pushed.text) and not any(map(_visible, pushed.links)):
         raise InvalidInput("the post is empty", hint="give text or links", field="text")
     return pushed
+
+
+def _visible(text: str) -> bool:
+    """Something that a reader sees: no white space, no control or formatting character."""
+    return any(unicodedata.category(sign)[0] not in "CZ" for sign in text)
 
 
 def _refuse_what_comes_later(pushed: PushBody) -> None:
@@ -171,29 +181,6 @@ def _refuse_what_comes_later(pushed: PushBody) -> None:
             hint="send plain text; formatting comes with rendering",
             field="parse_mode",
         )
-
-
-def _no_such_number(name: str) -> float:
-    raise ValueError(f"{name} is not a number in JSON")
-
-
-def _first_unstorable(value: object) -> str | None:
-    """What Postgres cannot keep in text: NUL, and half of a surrogate pair."""
-    if isinstance(value, str):
-        if "\x00" in value:
-            return "a NUL character"
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return "half of a surrogate pair"
-        return None
-    if isinstance(value, dict):
-        inner: Iterable[object] = (part for pair in cast("dict[str, object]", value).items() for part in pair)
-    elif isinstance(value, list):
-        inner = cast("list[object]", value)
-    else:
-        return None
-    return next((found for part in inner if (found := _first_unstorable(part)) is not None), None)
 
 
 def _refused(error: ValidationError) -> InvalidInput:

@@ -16,10 +16,15 @@ async def beat(
         await store.beat(tx, loop, process, every, worked, error)
 
 
-async def stop_beating(db: Database, *, process: str, loops: Iterable[str]) -> None:
-    """A process that stops on purpose leaves no silent loops behind."""
+async def stop_beating(db: Database, *, processes: Iterable[str]) -> None:
+    """Processes that have stopped leave no silent loops behind."""
     async with db.system() as tx:
-        await store.forget_heartbeats(tx, process, list(loops))
+        await store.forget_heartbeats(tx, list(processes))
+
+
+async def forget_silent_loops(db: Database) -> None:
+    """Those that fell silent a day ago."""
+    await stop_beating(db, processes=())
 
 
 async def heartbeats(db: Database) -> list[Heartbeat]:

@@ -41,27 +41,27 @@ async def heartbeats(tx: Transaction) -> list[Heartbeat]:
     )
 
 
-async def forget_heartbeats(tx: Transaction, process: str, loops: Sequence[str]) -> None:
-    """Those of this process, and of any that fell silent a day ago."""
+async def forget_heartbeats(tx: Transaction, processes: Sequence[str]) -> None:
+    """Those of these processes, and of any that fell silent a day ago."""
     await tx.execute(
-        "delete from heartbeats where (process = $1 and loop = any($2)) or passed_at < now() - interval '1 day'",
-        process, loops,
-    )  # fmt: skip
+        "delete from heartbeats where process = any($1) or passed_at < now() - interval '1 day'",
+        list(processes),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Standstill:
-    """How long the oldest sendable delivery has waited, and since when nothing was begun."""
+    """How long the oldest sendable delivery has waited, and the oldest in a workspace where nothing moves."""
 
     waiting_for: timedelta | None
-    idle_for: timedelta | None
+    stuck_for: timedelta | None
 
 
-async def standstill(tx: Transaction) -> Standstill:
+async def standstill(tx: Transaction, stall: timedelta) -> Standstill:
     found = await tx.row(
         Standstill,
-        "select now() - fn.oldest_open_due_at() as waiting_for, "
-        "now() - (select max(taken_at) from delivery_leases) as idle_for",
+        "select now() - fn.oldest_open_due_at() as waiting_for, now() - fn.oldest_open_due_at($1) as stuck_for",
+        stall,
     )
     assert found is not None
     return found

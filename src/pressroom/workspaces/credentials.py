@@ -17,7 +17,7 @@ from pressroom.core.errors import BadSetup, InvalidInput, NotFound, PressroomErr
 from pressroom.core.ids import WorkspaceId
 from pressroom.db.database import Database
 from pressroom.workspaces import store
-from pressroom.workspaces.model import CredentialBinding, checked_secret_ref, readable_id
+from pressroom.workspaces.model import CredentialBinding, check_place, checked_secret_ref, readable_id
 from pressroom.workspaces.sealing import Keyring, open_without_waiting
 from pressroom.workspaces.tenants import required
 
@@ -59,6 +59,8 @@ async def bind_credential(
     name = _sealed_name(auth_ref, platform)
     sealed = None if secret is None else keyring.seal(workspace_id, name, _checked(secret))
     place = f"sealed:{name}" if secret_ref is None else checked_secret_ref(secret_ref)
+    if place.startswith("file:"):
+        await asyncio.to_thread(_check_real_path, place.removeprefix("file:"))
     async with db.transaction(workspace_id) as tx:
         await required(tx, workspace_id)
         await store.bind_credential(tx, workspace_id, auth_ref, platform, place, name, sealed)
@@ -152,7 +154,13 @@ def _unsealed(keyring: Keyring, bound: store.BoundSecret, name: str) -> str:
     return keyring.unseal(bound.workspace_id, name, sealed)
 
 
+def _check_real_path(path: str) -> None:
+    """A link may have been put there, or changed, since the binding was made."""
+    check_place(os.path.realpath(path))
+
+
 def _read(path: str) -> str:
+    _check_real_path(path)
     try:
         with open(path, "rb", opener=open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):

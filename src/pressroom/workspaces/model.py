@@ -267,6 +267,28 @@ _ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 _LONGEST_PATH = 1000
 
 
+#: Files of Pressroom itself, and folders in which the system shows what processes hold.
+_OUR_FILES = frozenset({"secret.keys", "database.password"})
+_OF_THE_SYSTEM = frozenset({"proc", "sys", "dev"})
+
+
+def check_place(path: str) -> None:
+    """No `file:` may lead to these; to be asked of the name and, as links lead elsewhere, of the real path."""
+    folders = [part for part in path.split("/") if part not in ("", ".")]
+    if folders and folders[-1] in _OUR_FILES:
+        raise InvalidInput(
+            f"{folders[-1]} is a file of Pressroom itself and no credential of a workspace",
+            hint="name another file",
+            field="secret_ref",
+        )
+    if folders and folders[0] in _OF_THE_SYSTEM:
+        raise InvalidInput(
+            f"what is below /{folders[0]} belongs to the system and is no credential of a workspace",
+            hint="put the credential into a file of its own",
+            field="secret_ref",
+        )
+
+
 def checked_secret_ref(secret_ref: str) -> str:
     """`env:NAME` or `file:/path`: where the secret is, never the secret itself."""
     field = "secret_ref"
@@ -298,10 +320,7 @@ def checked_secret_ref(secret_ref: str) -> str:
                 hint="for example file:/run/secrets/telegram-news",
                 field=field,
             )
-        if parts[-1] == "secret.keys":
-            raise InvalidInput(
-                "secret.keys seals credentials and is none", hint="name another file", field=field
-            )
+        check_place(place)
     else:
         raise InvalidInput(
             "secret_ref must be env:NAME or file:/path",

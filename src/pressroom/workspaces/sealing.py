@@ -199,6 +199,9 @@ def _create_private(file: Path, text: str) -> None:
             with open(
                 os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w"
             ) as opened:
+                if os.geteuid() == 0:  # in somebody's folder, so that they can go on
+                    folder = file.parent.stat()
+                    os.fchown(opened.fileno(), folder.st_uid, folder.st_gid)
                 opened.write(text)
                 opened.flush()
                 os.fsync(opened.fileno())

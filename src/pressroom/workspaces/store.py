@@ -62,6 +62,19 @@ async def get_workspace(tx: Transaction, workspace_id: WorkspaceId) -> Workspace
     return None if row is None else row.workspace()
 
 
+async def lock_workspace(tx: Transaction, workspace_id: WorkspaceId) -> Workspace | None:
+    """As much as a change locks it: what refers to the workspace may be added meanwhile."""
+    row = await tx.row(
+        _WorkspaceRow,
+        """select workspace_id, name, status, created_at
+             from workspaces
+            where workspace_id = $1
+              for no key update""",
+        workspace_id,
+    )
+    return None if row is None else row.workspace()
+
+
 async def change_workspace(
     tx: Transaction, workspace_id: WorkspaceId, name: str | None, status: WorkspaceStatus | None
 ) -> Workspace | None:

@@ -1,6 +1,6 @@
 """Workspaces: make, find, rename, pause and disable them. They are the boundary that everything else keeps."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import AbstractAsyncContextManager
 
 from pressroom.core.errors import Conflict, InvalidInput, NotFound
@@ -38,11 +38,21 @@ async def get_workspace(db: Database, *, workspace_id: WorkspaceId) -> Workspace
 
 
 async def change_workspace(
-    db: Database, *, workspace_id: WorkspaceId, name: str | None = None, status: WorkspaceStatus | None = None
+    db: Database,
+    *,
+    workspace_id: WorkspaceId,
+    name: str | None = None,
+    status: WorkspaceStatus | None = None,
+    check: Callable[[Workspace], None] | None = None,
 ) -> Workspace:
-    """What is None stays as it is."""
+    """What is None stays as it is.
+
+    `check` is shown the workspace as it is, locked until the change is done; when it raises, nothing changes.
+    """
     new_name = None if name is None else checked_name(name)
     async with db.transaction(workspace_id) as tx:
+        if check is not None:
+            check(await store.lock_workspace(tx, workspace_id) or _missing(workspace_id))
         changed = await store.change_workspace(tx, workspace_id, new_name, status)
         return changed or _missing(workspace_id)
 

@@ -210,6 +210,23 @@ def test_below_a_folder_that_only_root_may_enter(folder: Path):
 
 
 @needs_root
+def test_root_in_an_ordinary_users_folder_makes_it_their_cluster(folder: Path, start_other: StartOther):
+    folder.chmod(0o755)
+    theirs = folder / "theirs"
+    theirs.mkdir(0o700)
+    os.chown(theirs, NOBODY, NOBODY)
+
+    with embedded.attach(theirs):
+        pass
+    other = start_other(theirs, uid=NOBODY)
+    heard = other.hear()
+    other.order("close")
+
+    assert heard["event"] == "attached"
+    assert (theirs / "postgres").stat().st_uid == NOBODY
+
+
+@needs_root
 def test_the_programs_too_may_lie_below_such_a_folder(folder: Path, start_other: StartOther):
     """As they do in a clone below /root."""
     site = folder / "site"

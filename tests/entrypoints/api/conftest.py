@@ -119,7 +119,8 @@ async def serve(db: Database, session: aiohttp.ClientSession) -> AsyncIterator[S
     async with AsyncExitStack() as stack:
 
         async def start(**settings: Any) -> Api:
-            product = Product(Settings(drain_seconds=1, **settings), db, KEYRING, {"telegram": object()})  # type: ignore[dict-item]
+            given = {"database_url": db.dsn, "drain_seconds": 1, **settings}
+            product = Product(Settings(**given), db, KEYRING, {"telegram": object()})  # type: ignore[dict-item]
             url = await stack.enter_async_context(serve_api(product, host="127.0.0.1", port=0))
             return Api(url, product, session)
 
@@ -128,7 +129,7 @@ async def serve(db: Database, session: aiohttp.ClientSession) -> AsyncIterator[S
 
 @pytest.fixture(scope="module")
 async def api(db: Database, session: aiohttp.ClientSession) -> AsyncIterator[Api]:
-    product = Product(Settings(drain_seconds=1), db, KEYRING, {"telegram": object()})  # type: ignore[dict-item]
+    product = Product(Settings(database_url=db.dsn, drain_seconds=1), db, KEYRING, {"telegram": object()})  # type: ignore[dict-item]
     async with serve_api(product, host="127.0.0.1", port=0) as url:
         yield Api(url, product, session)
 

@@ -1,3 +1,4 @@
+import asyncio
 from datetime import timedelta
 from uuid import uuid4
 
@@ -5,7 +6,7 @@ import pytest
 
 from pressroom.core.ids import WorkspaceId
 from pressroom.entrypoints.api import access
-from pressroom.workspaces.model import Verb
+from pressroom.workspaces.model import Access, TokenId, Verb
 from pressroom.workspaces.tokens import create_token, revoke_token
 from tests.conftest import add_workspace
 from tests.entrypoints.api.conftest import Api, Serve
@@ -150,6 +151,30 @@ async def test_a_credential_is_bound_and_unbound_and_never_shown(api: Api, tenan
     assert (await api.call("DELETE", f"{path}/telegram/bot", token=token))[0] == 404
     status, _, problem = await api.call("POST", path, token=token, json=body | {"platform": "myspace"})
     assert (status, problem["hint"]) == (422, "known: telegram")
+
+
+async def test_a_look_up_that_was_under_way_when_all_was_forgotten_is_not_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    asked, go_on = asyncio.Queue[str](), asyncio.Event()
+
+    async def resolve(_db: object, *, secret: str) -> Access:
+        asked.put_nowait(secret)
+        await go_on.wait()
+        return Access(TokenId("t"), {})
+
+    monkeypatch.setattr(access, "resolve_token", resolve)
+    tokens = access.Tokens(None)  # type: ignore[arg-type]
+    under_way = asyncio.create_task(tokens.access("secret"))
+    await asked.get()
+
+    tokens.forget()
+    go_on.set()
+    await under_way
+    await tokens.access("secret")
+    await tokens.access("secret")
+
+    assert asked.qsize() == 1  # the second looked again, and that is remembered
 
 
 async def test_the_memory_is_bounded(serve: Serve, monkeypatch: pytest.MonkeyPatch):

@@ -1,5 +1,6 @@
 import asyncio
 import io
+import json
 import re
 
 import pytest
@@ -11,7 +12,7 @@ from pressroom.entrypoints.api.connection import BoundedConnection
 from pressroom.entrypoints.api.server import serve_api
 from pressroom.settings import Settings
 from pressroom.wiring import Product
-from tests.entrypoints.api.conftest import KEYRING, Api, Serve
+from tests.entrypoints.api.conftest import KEYRING, Api, Logged, Serve
 
 HEAD = b"POST /ingest/push HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
 
@@ -141,10 +142,14 @@ class TestTime:
 
 
 class TestHead:
-    async def test_a_huge_header_is_431(self, api: Api):
+    async def test_a_huge_header_is_431(self, api: Api, logged: Logged):
         answer = await api.raw(b"GET /api/health HTTP/1.1\r\nHost: x\r\nX-Big: " + b"a" * 40_000 + b"\r\n\r\n")
 
         assert status_of(answer) == 431
+        head, _, body = answer.partition(b"\r\n\r\n")
+        request_id = json.loads(body)["request_id"]
+        assert f"X-Request-Id: {request_id}".encode() in head.split(b"\r\n")
+        assert request_id in {line.get("request_id") for line in logged()}
 
     async def test_one_without_end_is_431_too(self, api: Api):
         answer = await api.raw(b"GET /api/health HTTP/1.1\r\nX-Big: ", *[b"a" * 8192] * 5, pause=0.02)
@@ -279,6 +284,21 @@ async def test_text_that_no_database_can_keep_is_refused(api: Api, tenant: Works
                 "POST", path, token=token, data=body % value, headers={"Content-Type": "application/json"}
             )
             assert status == 422, body
+
+    for value in (b"1e400", b"NaN", b"-Infinity", b"7" * 250 + b"e99", b"7" * 400 + b".5", b"7" * 5000):
+        status, _, problem = await api.call(
+            "POST",
+            path,
+            token=token,
+            data=b'{"endpoint_id": "x", "meta": {"a": %s}}' % value,
+            headers={"Content-Type": "application/json"},
+        )
+        assert (status, problem["field"]) == (422, "meta.a"), value
+    deep = b'{"endpoint_id": "x", "meta": {"a": %s}}' % (b"[" * 600 + b"]" * 600)
+    status, _, problem = await api.call(
+        "POST", path, token=token, data=deep, headers={"Content-Type": "application/json"}
+    )
+    assert (status, problem["field"]) == (422, "meta")
 
     assert (await api.call("GET", f"/api/v1/workspaces/{tenant}/deliveries?channel_id=a%00b", token=token))[
         0

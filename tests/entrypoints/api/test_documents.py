@@ -43,6 +43,12 @@ def nodes(value: Any) -> Iterator[Json]:
             yield from nodes(inner)
 
 
+async def test_a_slash_too_many_leads_to_the_page(api: Api):
+    status, headers, _ = await api.call("GET", "/api/docs/")
+
+    assert (status, headers["Location"]) == (307, "/api/docs")
+
+
 class TestOpenApi:
     async def test_it_is_served(self, api: Api, schema: Json):
         status, headers, served = await api.call("GET", "/api/openapi.json")

@@ -116,7 +116,7 @@ async def test_a_good_answer_is_kept_ten_seconds_and_a_bad_one_only_one(
 ):
     asked: list[timedelta] = []
 
-    async def check(_db: object, *, stall: timedelta) -> HealthReport:
+    async def check(_db: object, *, stall: timedelta, folder: object) -> HealthReport:
         asked.append(stall)
         return HealthReport(status)
 
@@ -135,7 +135,7 @@ async def test_a_good_answer_is_kept_ten_seconds_and_a_bad_one_only_one(
 
 
 async def test_degraded_is_ok_for_the_public(serve: Serve, monkeypatch: pytest.MonkeyPatch):
-    async def check(_db: object, *, stall: timedelta) -> HealthReport:
+    async def check(_db: object, *, stall: timedelta, folder: object) -> HealthReport:
         return HealthReport(Health.DEGRADED, {"loops": {"status": "degraded"}})
 
     monkeypatch.setattr(health, "check_health", check)
@@ -150,7 +150,8 @@ async def test_degraded_is_ok_for_the_public(serve: Serve, monkeypatch: pytest.M
 
 async def test_work_that_does_not_move_makes_it_fail(own_db: Database, api: Api):
     """A delivery has been due for an hour, and no dispatcher runs."""
-    product = Product(Settings(drain_seconds=1, stall_seconds=60), own_db, KEYRING, {"telegram": object()})  # type: ignore[dict-item]
+    settings = Settings(database_url=own_db.dsn, drain_seconds=1, stall_seconds=60)  # type: ignore[arg-type]
+    product = Product(settings, own_db, KEYRING, {"telegram": object()})  # type: ignore[dict-item]
     async with serve_api(product, host="127.0.0.1", port=0) as url:
         own = Api(url, product, api.http)
         workspace_id = await _workspace_with_a_channel(own_db)
@@ -213,9 +214,21 @@ class TestMetrics:
 
         assert 'route="none"' not in (await another.call("GET", "/metrics"))[2]
 
-    async def test_through_a_proxy_it_takes_the_token(self, serve: Serve):
+    @pytest.mark.parametrize("token", [None, ""])
+    @pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"])
+    async def test_without_a_token_it_is_open_to_this_machine_but_not_through_a_proxy(
+        self, serve: Serve, token: str | None, header: str
+    ):
+        api = await serve(health_check_token=token)
+
+        assert (await api.call("GET", "/metrics"))[0] == 200
+        assert (await api.call("GET", "/metrics", headers={header: "203.0.113.9"}))[0] == 401
+
+    async def test_where_a_token_is_set_everybody_needs_it(self, serve: Serve):
         api = await serve(health_check_token=TOKEN)
         proxied = {"X-Forwarded-For": "203.0.113.9"}
 
-        assert (await api.call("GET", "/metrics", headers=proxied))[0] == 401
+        assert (await api.call("GET", "/metrics"))[0] == 401
+        assert (await api.call("GET", "/metrics", headers={"Authorization": "Bearer wrong"}))[0] == 401
+        assert (await api.call("GET", "/metrics", headers=WITH_TOKEN))[0] == 200
         assert (await api.call("GET", "/metrics", headers=proxied | WITH_TOKEN))[0] == 200

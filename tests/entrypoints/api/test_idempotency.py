@@ -6,8 +6,9 @@ import pytest
 
 from pressroom.core.ids import WorkspaceId
 from pressroom.db.database import Database
+from pressroom.entrypoints.api import idempotency
 from tests.conftest import add_workspace
-from tests.entrypoints.api.conftest import Answer, Api, Serve
+from tests.entrypoints.api.conftest import Answer, Api, Logged, Serve
 
 
 @pytest.fixture
@@ -81,6 +82,24 @@ async def test_a_malformed_request_did_no_work_and_is_not_kept(api: Api, token: 
     corrected = await create(api, path, token, "k1")
 
     assert (malformed[0], corrected[0]) == (422, 201)
+
+
+async def test_a_key_that_cannot_be_given_back_does_not_hide_why(
+    api: Api, token: str, path: str, monkeypatch: pytest.MonkeyPatch, logged: Logged
+):
+    async def away(*_: object, **__: object) -> None:
+        raise RuntimeError("the database went away")
+
+    monkeypatch.setattr(idempotency, "forget", away)
+
+    status, _, problem = await api.call(
+        "POST", path, token=token, json={"endpoint": "door"}, headers={"Idempotency-Key": "k1"}
+    )
+
+    assert (status, problem["field"]) == (422, "endpoint_id")
+    assert [line["event"] for line in logged() if line["level"] == "error"] == [
+        "an Idempotency-Key could not be given back; it stays locked until its lock runs out"
+    ]
 
 
 @pytest.mark.parametrize("key", ["", "x" * 256, "tab\there"])

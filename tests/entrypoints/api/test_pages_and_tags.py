@@ -1,8 +1,11 @@
+import asyncio
 import re
+from uuid import uuid4
 
 import pytest
 
 from pressroom.core.ids import WorkspaceId
+from pressroom.db.database import Database
 from tests.entrypoints.api.conftest import Api
 
 
@@ -56,6 +59,37 @@ async def test_an_edit_of_what_has_changed_is_refused(api: Api, tenant: Workspac
     assert changed["ETag"] == present["ETag"]
     assert (await api.call("GET", path, token=token))[2]["name"] == "A"
     assert (await api.call("PATCH", path, token=token, json={"name": "C"}, headers={"If-Match": "*"}))[0] == 200
+
+
+async def test_of_two_edits_of_the_same_version_at_once_one_is_refused(
+    api: Api, db: Database, tenant: WorkspaceId, token: str
+):
+    path = f"/api/v1/workspaces/{tenant}"
+    seen = {"If-Match": (await api.call("GET", path, token=token))[1]["ETag"]}
+
+    async with db.system() as tx:  # both have come as far as they get before either can write
+        await tx.execute("select 1 from workspaces where workspace_id = $1 for update", tenant)
+        edits = [
+            asyncio.create_task(api.call("PATCH", path, token=token, json={"name": name}, headers=seen))
+            for name in ("A", "B")
+        ]
+        await asyncio.wait(edits, timeout=0.3)
+    answers = [await edit for edit in edits]
+
+    assert sorted(status for status, _, _ in answers) == [200, 412]
+    [name] = [body["name"] for status, _, body in answers if status == 200]
+    assert (await api.call("GET", path, token=token))[2]["name"] == name
+
+
+@pytest.mark.parametrize("collection", ["deliveries", "events", "tokens", "endpoints", "credentials"])
+async def test_a_list_of_a_workspace_that_does_not_exist_is_404(
+    api: Api, tenant: WorkspaceId, admin: str, collection: str
+):
+    missing = await api.call("GET", f"/api/v1/workspaces/{uuid4()}/{collection}", token=admin)
+    empty = await api.call("GET", f"/api/v1/workspaces/{tenant}/{collection}", token=admin)
+
+    assert (missing[0], missing[2]["type"]) == (404, "/api/problems/not-found")
+    assert (empty[0], empty[2]["items"]) == (200, [])
 
 
 async def test_what_shows_a_secret_is_kept_by_nobody(api: Api, tenant: WorkspaceId, token: str):

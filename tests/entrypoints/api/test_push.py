@@ -4,6 +4,8 @@ import pytest
 
 from pressroom.core.ids import WorkspaceId
 from pressroom.db.database import Database
+from pressroom.entrypoints.api.push import WORKSPACE_HEADERS
+from tests.conftest import add_workspace
 from tests.entrypoints.api.conftest import Api, Logged
 
 POST = {"text": "Доброе утро!"}
@@ -42,19 +44,23 @@ async def test_the_path_may_carry_it_and_no_log_shows_it(api: Api, tenant: Works
 
     assert status == 202
     assert secret not in str(logged())
-    assert {line["path"] for line in logged()} == {"/ingest/push/***", "/ingest/push/***/"}
+    assert {line["path"] for line in logged()} == {"/ingest/push/***"}
 
 
-async def test_a_refusal_does_not_repeat_the_secret_of_the_path(api: Api):
+async def test_a_refusal_does_not_repeat_the_secret_of_the_path(api: Api, logged: Logged):
     for method, path in [
         ("POST", "/ingest/push/hunter2"),
         ("GET", "/ingest/push/hunter2"),
         ("POST", "/ingest/push/hunter2/x"),
+        ("POST", "/ingest/push/one/hunter2"),
+        ("POST", "/ingest//push/one%20%22%27%3F/hunter2"),
+        ("DELETE", "/ingest/push/one%20hunter2"),
     ]:
         status, headers, problem = await api.call(method, path, json=POST)
 
         assert status in {401, 404, 405}
         assert "hunter2" not in str(problem) + str(headers)
+    assert "hunter2" not in str(logged())
 
 
 async def test_the_same_secret_twice_is_one(api: Api, tenant: WorkspaceId):
@@ -72,6 +78,62 @@ async def test_two_different_secrets_are_refused(api: Api, tenant: WorkspaceId):
     status, _, problem = await api.call("POST", "/ingest/push", json=POST, headers=headers)
 
     assert (status, problem["detail"]) == (422, "the request carries two different secrets")
+
+
+@pytest.mark.spec("AP-036")
+@pytest.mark.parametrize("place", ["body", "X-Pressroom-Workspace", "X-Workspace-Id", "query", "everywhere"])
+async def test_a_workspace_that_the_request_names_is_a_hint_and_decides_nothing(
+    api: Api, db: Database, tenant: WorkspaceId, place: str
+):
+    other = await add_workspace(db)
+    for workspace in (tenant, other):
+        async with db.system() as tx:
+            await tx.execute(
+                """insert into channels (workspace_id, channel_id, platform, target_id, auth_ref, rate_group)
+                   values ($1, 'tg', 'telegram', '@news', 'bot', 'bot')""",
+                workspace,
+            )
+    headers = {"X-Pressroom-Secret": await api.new_door(tenant)}
+    body: dict[str, str] = dict(POST)
+    path = "/ingest/push"
+    if place in ("body", "everywhere"):
+        body["workspace_id"] = str(other)
+    if place in ("query", "everywhere"):
+        path += f"?workspace_id={other}"
+    headers |= {name: str(other) for name in WORKSPACE_HEADERS if place in (name, "everywhere")}
+
+    status, _, receipt = await api.call("POST", path, json=body, headers=headers)
+
+    assert (status, receipt["deliveries"]["queued"]) == (202, 1)
+    async with db.system() as tx:
+        kept = await tx.values("select source -> 'meta' from messages where workspace_id = $1", tenant)
+        strayed = await tx.value("select count(*) from messages where workspace_id = $1", other)
+    assert (kept, strayed) == ([{"workspace_id": str(other)}], 0)
+
+
+async def test_a_hint_opens_no_door(api: Api, tenant: WorkspaceId):
+    status, _, _ = await api.call(
+        "POST", f"/ingest/push?workspace_id={tenant}", json=POST, headers={"X-Workspace-Id": str(tenant)}
+    )
+
+    assert status == 401
+
+
+@pytest.mark.parametrize("said", ["%00", "%ff", "x" * 3000, "\u00e9"])
+async def test_a_strange_hint_stops_no_post(api: Api, tenant: WorkspaceId, said: str):
+    door = {"X-Pressroom-Secret": await api.new_door(tenant)}
+
+    assert (await api.call("POST", f"/ingest/push?workspace_id={said}", json=POST, headers=door))[0] == 202
+
+
+@pytest.mark.parametrize("number", [b"1e400", b"-1e999", b"7" * 5000, b"NaN"])
+async def test_a_number_that_cannot_be_stored_is_named(api: Api, tenant: WorkspaceId, number: bytes):
+    door = {"X-Pressroom-Secret": await api.new_door(tenant)}
+    body = b'{"text": "x", "meta": {"from": [{"count": %s}]}}' % number
+
+    status, _, problem = await api.call("POST", "/ingest/push", data=body, headers=door)
+
+    assert (status, problem["field"]) == (422, "meta.from[0].count")
 
 
 @pytest.mark.spec("AP-041")

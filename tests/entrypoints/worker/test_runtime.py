@@ -1,6 +1,8 @@
 """Loops go on: they wake when told, survive their failures and the database's, and stop without cutting work off."""
 
 import asyncio
+import socket
+import sys
 from collections.abc import Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -11,7 +13,7 @@ from pressroom.core.errors import Unavailable
 from pressroom.db.database import Database
 from pressroom.entrypoints.worker import runtime
 from pressroom.entrypoints.worker.runtime import Loop, Passed, run_loops
-from pressroom.ops.heartbeat import heartbeats
+from pressroom.ops.heartbeat import beat, heartbeats
 
 HOUR = timedelta(hours=1)
 SOON = 10  # seconds: how long a test waits for what should come at once
@@ -172,3 +174,18 @@ async def test_a_pass_that_outlasts_the_drain_is_cut_off(own_db: Database):
     stop.set()
 
     await asyncio.wait_for(task, SOON)
+
+
+async def test_heartbeats_of_killed_processes_of_this_machine_are_forgotten_at_the_next_start(own_db: Database):
+    gone = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await gone.wait()
+    host = socket.gethostname()
+    for process in (f"{host}:{gone.pid}", f"{host}:1", "elsewhere:7"):
+        await beat(own_db, loop="old", process=process, every=HOUR, worked=True)
+
+    counted = Counted()
+    async with looping(own_db, Loop("test", counted, HOUR)):
+        await counted.reaches(1)
+        left = {beat.process for beat in await heartbeats(own_db) if beat.loop == "old"}
+
+    assert left == {f"{host}:1", "elsewhere:7"}

@@ -97,6 +97,13 @@ class Telegram:
                 answer = await read_json(response, hide=channel.token)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise unreachable(error) from None
+        except ValueError:  # UnicodeError among them: an address that no name can be made of
+            raise refused_here(
+                Scope.CHANNEL,
+                "bad_url",
+                f"{settings.base_url} is no address",
+                hint="correct the channel's base_url",
+            ) from None
         if not response.ok:
             raise classify(response, answer)
         match answer:

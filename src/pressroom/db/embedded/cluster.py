@@ -45,7 +45,7 @@ def ensure_running(place: Place, say: Say) -> tuple[Postmaster, bool]:
     if server is None:
         _check(place)
         made = _exists(place)
-        account = system_user.of_cluster(place.cluster) if made else system_user.for_new_cluster()
+        account = system_user.of_cluster(place.cluster) if made else system_user.for_new_cluster(place.data)
         with _alone(place, say) as lock:
             if not made:
                 say(f"Creating the database in {place.data} (once) ...")

@@ -157,6 +157,8 @@ def stop(data: Path) -> bool:
 def revive(data: Path, *, say: Callable[[str], None] = _silent) -> bool:
     """For those who use it: starts a server that died. One that was told to stop stays down."""
     place = Place.at(data)
+    if not place.data.is_dir():
+        raise BadSetup(f"The data folder {place.data} is gone.", hint="Stop this process and start it again.")
     with explained(place.data):
         died = postmaster.living(place.cluster) is None and (place.cluster / "postmaster.pid").exists()
     if died:
@@ -194,7 +196,7 @@ def _make_folder(place: Place) -> None:
     if os.geteuid() == 0 and not system_user.can_give_passage():
         # Root in Docker: the server's account cannot be lifted over a closed folder, so this one, which is
         # ours, lets its group pass. Nobody else can enter or list it.
-        os.chown(place.data, 0, system_user.for_new_cluster().gid)
+        os.chown(place.data, 0, system_user.for_new_cluster(place.data).gid)
         place.data.chmod(0o710)
     return None
 

@@ -2,7 +2,7 @@
 """Which account the server runs as, and how it gets to the folder.
 
 An ordinary user runs it as themselves. PostgreSQL refuses to be root, so for root it is the owner of the
-cluster, or before there is one the system user `pressroom`, made when missing. Folders above the cluster keep
+cluster; before there is one that of the data folder, or the system user `pressroom`, made when missing. Folders above the cluster keep
 their owner and mode: where only root may enter them, the server is given the one capability to pass
 (CAP_DAC_READ_SEARCH), and only then.
 """
@@ -47,8 +47,12 @@ class Account:
         return bool(folder.st_mode & (0o010 if folder.st_gid == self.gid else 0o001))
 
 
-def for_new_cluster() -> Account:
-    return _system_user() if os.geteuid() == 0 else Account(os.geteuid(), os.getegid())
+def for_new_cluster(data: Path) -> Account:
+    """As root in somebody's folder it is their cluster, so that they can go on."""
+    if os.geteuid() != 0:
+        return Account(os.geteuid(), os.getegid())
+    folder = data.stat()
+    return Account(folder.st_uid, folder.st_gid) if folder.st_uid != 0 else _system_user()
 
 
 def of_cluster(cluster: Path) -> Account:

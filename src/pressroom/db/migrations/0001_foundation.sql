@@ -322,14 +322,53 @@ begin
       join old_rows o using (workspace_id, delivery_id)
      where q.workspace_id = o.workspace_id and q.channel_id = o.channel_id and q.delivery_id = o.delivery_id
        and o.status in ('queued', 'retry', 'claimed')
-       and (n.status, n.not_before, n.next_retry_at) is distinct from (o.status, o.not_before, o.next_retry_at);
+       and (n.status, n.channel_id, n.not_before, n.next_retry_at)
+           is distinct from (o.status, o.channel_id, o.not_before, o.next_retry_at);
     insert into delivery_queue (workspace_id, channel_id, due_at, delivery_id)
     select n.workspace_id, n.channel_id,
            greatest(n.not_before, case when n.status = 'retry' then n.next_retry_at end), n.delivery_id
       from new_rows n
       join old_rows o using (workspace_id, delivery_id)
      where n.status in ('queued', 'retry')
-       and (n.status, n.not_before, n.next_retry_at) is distinct from (o.status, o.not_before, o.next_retry_at);
+       and (n.status, n.channel_id, n.not_before, n.next_retry_at)
+           is distinct from (o.status, o.channel_id, o.not_before, o.next_retry_at);
+    -- What is set to sending by hand is under way like the rest: a lease makes it count and frees it in the end.
+    insert into delivery_leases (workspace_id, run_id, open, channels, counts, delivery_ids)
+    select n.workspace_id, coalesce(n.claim_token, ''), 1, array[n.channel_id], array[1], array[n.delivery_id]
+      from new_rows n
+      join old_rows o using (workspace_id, delivery_id)
+     where n.status = 'sending' and o.status <> 'sending';
+    -- And what is taken out of sending by hand is no longer under way: counted again under the lock.
+    perform from delivery_leases held
+      where held.open > 0
+        and exists (select from new_rows n
+                      join old_rows o using (workspace_id, delivery_id)
+                     where o.status = 'sending' and n.status <> 'sending'
+                       and n.workspace_id = held.workspace_id and n.delivery_id = any(held.delivery_ids))
+      order by held.workspace_id, held.lease_id
+        for update;
+    update delivery_leases l
+       set open = still.open, channels = still.channels, counts = still.counts, delivery_ids = still.ids
+      from (select held.workspace_id, held.lease_id, coalesce(sum(per.n), 0)::int as open,
+                   coalesce(array_agg(per.channel_id order by per.channel_id)
+                            filter (where per.n is not null), '{}') as channels,
+                   coalesce(array_agg(per.n order by per.channel_id) filter (where per.n is not null), '{}') as counts,
+                   coalesce((select array_agg(d.delivery_id) from deliveries d
+                              where d.workspace_id = held.workspace_id and d.delivery_id = any(held.delivery_ids)
+                                and d.status = 'sending' and coalesce(d.claim_token, '') = held.run_id), '{}') as ids
+              from delivery_leases held
+              left join lateral (
+                   select d.channel_id, count(*)::int as n from deliveries d
+                    where d.workspace_id = held.workspace_id and d.delivery_id = any(held.delivery_ids)
+                      and d.status = 'sending' and coalesce(d.claim_token, '') = held.run_id
+                    group by d.channel_id) per on true
+             where held.open > 0
+               and exists (select from new_rows n
+                             join old_rows o using (workspace_id, delivery_id)
+                            where o.status = 'sending' and n.status <> 'sending'
+                              and n.workspace_id = held.workspace_id and n.delivery_id = any(held.delivery_ids))
+             group by held.workspace_id, held.lease_id, held.delivery_ids, held.run_id) still
+     where l.workspace_id = still.workspace_id and l.lease_id = still.lease_id;
     perform pg_notify('pressroom_due', due.workspace_id::text)
        from (select distinct workspace_id from new_rows where status in ('queued', 'retry')) due;
     return null;

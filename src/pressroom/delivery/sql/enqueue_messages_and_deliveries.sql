@@ -38,6 +38,10 @@ begin
         raise exception 'the post is not prepared' using errcode = 'PR422',
             hint = 'send it through POST /ingest/push';
     end if;
+    if exists (select from workspaces w where w.workspace_id = p_workspace_id and w.status = 'disabled') then
+        raise exception 'the workspace is disabled: it takes nothing in' using errcode = 'PR409',
+            hint = 'pressroom workspace resume';
+    end if;
     perform set_config('pressroom.engine', 'on', true);
 
     insert into messages as m (
@@ -114,6 +118,7 @@ begin
                (select count(*) from routed where not wanted) as send_mode_skipped)
     select v_message_id, c.queued, c.suppressed, c.failed_permanent, c.send_mode_skipped from counted c;
 
+    perform set_config('pressroom.engine', 'off', true);
     perform pg_notify('pressroom_due', p_workspace_id::text);
 end
 $$;

@@ -7,7 +7,7 @@ declare
     v_name text;
     v_made int := 0;
 begin
-    for v_day in select d::date from generate_series(current_date - 1, current_date + p_days_ahead, '1 day') d loop
+    for v_day in select d::date from generate_series(current_date - 1, current_date + least(p_days_ahead, 60), '1 day') d loop
         v_name := 'events_' || to_char(v_day, 'YYYYMMDD');
         if to_regclass('pressroom.' || v_name) is not null
            or exists (select 1 from events_default where ts >= v_day and ts < v_day + 1) then

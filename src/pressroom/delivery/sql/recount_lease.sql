@@ -7,7 +7,7 @@ language sql as $$
         select d.channel_id, count(*)::int as n, array_agg(d.delivery_id) as ids
           from lease l
           join deliveries d on d.workspace_id = p_workspace_id and d.delivery_id = any(l.delivery_ids)
-         where d.status = 'sending' and d.claim_token = l.run_id
+         where d.status = 'sending' and coalesce(d.claim_token, '') = l.run_id
          group by d.channel_id)
     update delivery_leases l
        set open = coalesce((select sum(n) from under_way), 0)::int,

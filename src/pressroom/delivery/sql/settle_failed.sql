@@ -7,7 +7,7 @@ create or replace function fn.settle_failed(
 language plpgsql set plan_cache_mode = force_generic_plan set jit = off as $$
 #variable_conflict use_column
 declare
-    v_max_attempts int := fn.required_setting(p_workspace_id, 'max_attempts')::int;
+    v_max_attempts int := fn.number_setting(p_workspace_id, 'max_attempts', 1, 100)::int;
     v_channels     text[];
     v_counts       int[];
     v_settled      jsonb;
@@ -47,11 +47,12 @@ begin
                jsonb_strip_nulls(jsonb_build_object('trace_id', trace_id, 'next_retry_at', next_retry_at)) from settled)
     select jsonb_agg(jsonb_build_object('id', delivery_id, 'channel', channel_id, 'status', status, 'at', next_retry_at))
       into v_settled from settled;
+    perform set_config('pressroom.engine', 'off', true);
 
     select array_agg(channel_id), array_agg(n) into v_channels, v_counts
       from (select s ->> 'channel' as channel_id, count(*)::int as n
               from jsonb_array_elements(v_settled) s group by 1) per_channel;
-    perform fn.close_lease(p_workspace_id, p_lease_id, v_channels, v_counts);
+    perform fn.close_lease(p_workspace_id, p_lease_id, v_channels, v_counts, p_delivery_ids);
     return query
     select (s ->> 'id')::uuid, s ->> 'status', (s ->> 'at')::timestamptz from jsonb_array_elements(v_settled) s;
 end

@@ -30,6 +30,7 @@ begin
     select coalesce(sum(n), 0), array_agg(channel_id), array_agg(n) into v_settled, v_channels, v_counts
       from (select channel_id, count(*)::int as n from settled group by channel_id) per_channel;
 
+    perform set_config('pressroom.engine', 'off', true);
     perform fn.close_lease(p_workspace_id, p_lease_id, v_channels, v_counts);
     if exists (select from channels c
                 where c.workspace_id = p_workspace_id and c.channel_id = any(v_channels) and c.error_streak <> 0) then

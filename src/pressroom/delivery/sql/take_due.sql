@@ -21,7 +21,6 @@ declare
     v_event    bytea := fn.event_id_prefix(2);
     v_meta     jsonb := jsonb_build_object('phase', 'before', 'workflow_run_id', p_run_id);
 begin
-    perform set_config('pressroom.engine', 'on', true);
     if exists (select from workspaces w where w.workspace_id = p_workspace_id and w.status <> 'active') then
         return;
     end if;
@@ -37,14 +36,15 @@ begin
         union all
         select following.channel_id, following.open, seen.n + following.open::int
           from seen,
-               lateral (select q.channel_id,
-                               q.due_at <= now() and c.enabled and coalesce(c.paused_until, '-infinity') <= now()
-                               and coalesce((select b.n from busy b where b.channel_id = q.channel_id), 0)
+               lateral (select head.channel_id,
+                               head.due_at <= now() and c.enabled and coalesce(c.paused_until, '-infinity') <= now()
+                               and coalesce((select b.n from busy b where b.channel_id = head.channel_id), 0)
                                    < c.max_parallel as open
-                          from delivery_queue q
-                          join channels c on c.workspace_id = q.workspace_id and c.channel_id = q.channel_id
-                         where q.workspace_id = p_workspace_id and q.channel_id > seen.channel_id
-                         order by q.channel_id, q.due_at limit 1) following
+                          from (select q.channel_id, q.due_at from delivery_queue q
+                                 where q.workspace_id = p_workspace_id and q.channel_id > seen.channel_id
+                                 order by q.channel_id, q.due_at limit 1) head  -- the limit first: it is the scan
+                          join channels c on c.workspace_id = p_workspace_id and c.channel_id = head.channel_id
+                       ) following
          where seen.n < p_visit),
     locked as materialized (
         select c.channel_id
@@ -86,15 +86,17 @@ begin
         return;
     end if;
 
+    perform set_config('pressroom.engine', 'on', true);
     v_lease := fn.open_lease(p_workspace_id, p_run_id, v_channels, v_counts, v_ids);
     return query
     with gone as (
-        delete from delivery_queue q where q.ctid = any(v_rows)),
+        delete from delivery_queue q where q.ctid = any(v_rows) and q.delivery_id = any(v_ids)),
     taken as (
         update deliveries d
            set status = 'sending', attempt = d.attempt + 1, claimed_at = now(), claim_token = p_run_id,
                sending_started_at = now(), next_retry_at = null, updated_at = now()
          where d.workspace_id = p_workspace_id and d.delivery_id = any(v_ids) and d.status in ('queued', 'retry')
+           and d.not_before <= now()
         returning d.delivery_id, d.channel_id, d.message_id, d.attempt, d.rendered_text, d.render_meta, d.trace_id,
                   d.not_before),
     audited as (
@@ -107,6 +109,7 @@ begin
            t.trace_id, t.not_before
       from taken t;
     get diagnostics v_taken = row_count;
+    perform set_config('pressroom.engine', 'off', true);
     if v_taken < cardinality(v_ids) then
         perform fn.recount_lease(p_workspace_id, v_lease);
     end if;

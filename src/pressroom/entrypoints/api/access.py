@@ -29,6 +29,7 @@ class Tokens:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._known: OrderedDict[bytes, tuple[float, Access]] = OrderedDict()
+        self._forgotten = 0  # times
 
     async def access(self, secret: str) -> Access:
         digest = sha256(secret.encode("utf-8", "surrogatepass")).digest()
@@ -36,7 +37,10 @@ class Tokens:
         known = self._known.get(digest)
         if known is not None and known[0] > now:
             return known[1]
+        forgotten = self._forgotten
         access = await resolve_token(self._db, secret=secret)
+        if forgotten != self._forgotten:  # it may have been looked up before what made us forget
+            return access
         self._known[digest] = now + REMEMBERED_SECONDS, access  # from before the look-up: never too long
         self._known.move_to_end(digest)
         if len(self._known) > MOST_REMEMBERED:
@@ -44,6 +48,7 @@ class Tokens:
         return access
 
     def forget(self) -> None:
+        self._forgotten += 1
         self._known.clear()
 
 

@@ -9,9 +9,13 @@ import asyncio
 import json
 from http import HTTPStatus
 
+import structlog
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from pressroom.core.ids import uuid_v7
 from pressroom.entrypoints.errors import problem_of_status
+
+log = structlog.get_logger()
 
 HEAD_BYTES = 32_768
 HEAD_SECONDS = 15.0
@@ -121,11 +125,19 @@ class BoundedConnection(HttpToolsProtocol):
             self.transport.abort()
             return
         problem = problem_of_status(status)
-        answer = {"type": problem.type, "title": problem.title, "status": status, "detail": detail}
+        request_id = str(uuid_v7())
+        log.info("request refused unread", request_id=request_id, status=status, reason=detail)
+        answer = {
+            "type": problem.type,
+            "title": problem.title,
+            "status": status,
+            "detail": detail,
+            "request_id": request_id,
+        }
         body = json.dumps(answer).encode()
         head = (
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nContent-Type: application/problem+json\r\n"
-            f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+            f"X-Request-Id: {request_id}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
         )
         self.transport.write(head.encode() + body)
         if self.transport.can_write_eof():

@@ -46,7 +46,14 @@ def routes(app: FastAPI) -> tuple[BaseRoute, ...]:
             raise HTTPException(404)
         return RedirectResponse(f"{PATH}#problem-{slug}", 303)
 
-    return (PlainRoute(PATH, show), PlainRoute("/api/problems/{slug}", problem))
+    async def without_slash(_request: Request) -> RedirectResponse:
+        return RedirectResponse(PATH, 307)
+
+    return (
+        PlainRoute(PATH, show),
+        PlainRoute(PATH + "/", without_slash),
+        PlainRoute("/api/problems/{slug}", problem),
+    )
 
 
 def page(document: Json, base: str) -> str:

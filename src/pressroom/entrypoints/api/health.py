@@ -16,7 +16,7 @@ from pressroom.core.errors import Unauthorized
 from pressroom.entrypoints.api.parts import PlainRoute, product_of
 from pressroom.entrypoints.metrics import Metrics
 from pressroom.ops.health import Health, HealthReport, check_health
-from pressroom.wiring import Product
+from pressroom.wiring import Product, embedded_folder
 
 log = structlog.get_logger()
 
@@ -28,6 +28,7 @@ CACHED_SECONDS_WHEN_FAILING = 1
 _JSON = "application/json"
 _PUBLIC = {False: b'{"status": "ok"}', True: b'{"status": "down"}'}
 _LOOPBACK = ("127.", "::1", "::ffff:127.")
+_OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-real-ip")
 
 
 class HealthCheck:
@@ -55,13 +56,13 @@ class HealthCheck:
         stall = timedelta(seconds=self._product.settings.stall_seconds)
         try:
             async with asyncio.timeout(CHECK_SECONDS):
-                report = await check_health(self._product.db, stall=stall)
+                report = await check_health(
+                    self._product.db, stall=stall, folder=embedded_folder(self._product.settings)
+                )
         except TimeoutError:
             slow = {"status": Health.DOWN, "error": f"no answer within {CHECK_SECONDS} s"}
             report = HealthReport(Health.DOWN, {"database": slow})
-        except (
-            Exception
-        ):  # this is what answers the caller: whatever goes wrong here means that work does not move
+        except Exception:  # this answers the caller: whatever goes wrong here means that work does not move
             log.exception("the health check failed")
             broken = {"status": Health.DOWN, "error": "the check itself failed; the log says why"}
             report = HealthReport(Health.DOWN, {"database": broken})
@@ -90,10 +91,18 @@ async def health(request: Request) -> Response:
 
 
 async def metrics(request: Request) -> Response:
-    """Open to this machine; from elsewhere, or through a proxy, it takes the token of the health check."""
-    if not (_is_local(request) or _has_health_token(request)):
+    """They take the token of the health check. While none is set they are open to this machine, without a
+    proxy in between."""
+    if _health_token(request) is None:
+        if not _is_local(request):
+            raise Unauthorized(
+                "metrics are open to this machine only",
+                hint="set PRESSROOM_HEALTH_CHECK_TOKEN, and send it as a bearer token",
+            )
+    elif not _has_health_token(request):
         raise Unauthorized(
-            "metrics are open to this machine only", hint="send PRESSROOM_HEALTH_CHECK_TOKEN as a bearer token"
+            "metrics take the token of the health check",
+            hint="send PRESSROOM_HEALTH_CHECK_TOKEN as a bearer token",
         )
     counted = cast("Metrics", request.app.state.metrics)
     return Response(counted.render(), 200, {"Cache-Control": "no-store"}, counted.content_type)
@@ -103,14 +112,18 @@ ROUTES = (PlainRoute("/api/health", health), PlainRoute("/metrics", metrics))
 
 
 def _has_health_token(request: Request) -> bool:
-    token = product_of(request).settings.health_check_token
-    given = request.headers.get("authorization")
-    if token is None or given is None or not token.get_secret_value():
+    token, given = _health_token(request), request.headers.get("authorization")
+    if token is None or given is None:
         return False
-    expected = f"Bearer {token.get_secret_value()}".encode()
-    return hmac.compare_digest(given.encode("latin-1"), expected)
+    return hmac.compare_digest(given.encode("latin-1"), f"Bearer {token}".encode())
+
+
+def _health_token(request: Request) -> str | None:
+    """None for an empty one too."""
+    token = product_of(request).settings.health_check_token
+    return None if token is None else token.get_secret_value() or None
 
 
 def _is_local(request: Request) -> bool:
-    forwarded = "forwarded" in request.headers or "x-forwarded-for" in request.headers
+    forwarded = any(name in request.headers for name in _OF_PROXIES)
     return request.client is not None and request.client.host.startswith(_LOOPBACK) and not forwarded

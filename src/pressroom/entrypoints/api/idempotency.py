@@ -90,10 +90,10 @@ async def _answer_once(
     try:
         response = await _answered(request, answer)
     except Exception:  # whatever it was, it is answered further out; here only the key is given back
-        await forget(product.db, held=begun)
+        await _give_back(request, begun)
         raise
     if response.status_code >= 500 or response.status_code in NOT_STORED:
-        await forget(product.db, held=begun)
+        await _give_back(request, begun)
     else:
         await _store(request, begun, keeper.stored(response))
     return response
@@ -110,6 +110,14 @@ async def _answered(request: Request, answer: Handler) -> Response:
         if status >= 500 or status in NOT_STORED:
             raise
         return error_response(request.scope, error)
+
+
+async def _give_back(request: Request, held: Held) -> None:
+    """A failure here must not hide what went wrong before: the key is then free when its lock runs out."""
+    try:
+        await forget(product_of(request).db, held=held)
+    except Exception:  # logged: the caller is told the cause
+        log.exception("an Idempotency-Key could not be given back; it stays locked until its lock runs out")
 
 
 async def _store(request: Request, held: Held, stored: StoredResponse) -> None:

@@ -6,10 +6,9 @@ import time
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pressroom.core.logs import redact
 from pressroom.core.tracing import span
 from pressroom.entrypoints.api.problems import RETRY_SOON, problem_response
-from pressroom.entrypoints.api.trail import Trail, begin_trail
+from pressroom.entrypoints.api.trail import Trail, begin_trail, shown_path
 from pressroom.entrypoints.errors import INTERNAL, problem_of_status
 from pressroom.entrypoints.metrics import Metrics
 
@@ -63,7 +62,7 @@ class Observed:
                 )
             raise
         except Exception:  # the entrypoint answers for whatever nobody foresaw
-            log.exception("request failed", method=scope["method"], path=redact(scope["path"]))
+            log.exception("request failed", method=scope["method"], path=shown_path(scope))
             if trail.status:
                 raise  # the answer is cut off: only closing the connection says so
             detail = f"something unexpected went wrong; the log has it under request id {trail.request_id}"
@@ -76,7 +75,11 @@ class Observed:
         path: str = scope["path"]
         say = log.debug if path in POLLED else log.info
         say(
-            "request", method=method, path=path[:LONGEST_PATH], status=trail.status, ms=round(seconds * 1000, 1)
+            "request",
+            method=method,
+            path=shown_path(scope)[:LONGEST_PATH],
+            status=trail.status,
+            ms=round(seconds * 1000, 1),
         )
 
 

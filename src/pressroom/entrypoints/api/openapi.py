@@ -355,8 +355,8 @@ _METRICS: Json = {
     "operationId": "metrics",
     "summary": "Read the metrics",
     "description": (
-        "For Prometheus. Open to this machine; from elsewhere it takes the bearer token "
-        "`PRESSROOM_HEALTH_CHECK_TOKEN`."
+        "For Prometheus. It takes the bearer token `PRESSROOM_HEALTH_CHECK_TOKEN`; while none is set, it is open "
+        "to this machine only, and to nobody through a proxy."
     ),
     "security": [],
     "responses": {

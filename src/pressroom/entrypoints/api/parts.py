@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import Annotated, Any, Generic, TypeVar, cast
 
@@ -15,8 +15,10 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from pressroom.core.errors import InvalidInput
+from pressroom.core.ids import WorkspaceId
 from pressroom.db.database import Database
 from pressroom.wiring import Product
+from pressroom.workspaces.tenants import get_workspace
 
 Item = TypeVar("Item")
 Position = TypeVar("Position")
@@ -93,6 +95,12 @@ def page_of(
     return rest[:limit], cursor(key(rest[limit - 1])) if len(rest) > limit else None
 
 
+async def require_workspace(db: Database, workspace_id: WorkspaceId, found: Sequence[object]) -> None:
+    """NotFound where there is no such workspace. Asked only when nothing was found in it."""
+    if not found:
+        await get_workspace(db, workspace_id=workspace_id)
+
+
 # -- answers
 
 IfMatch = Annotated[
@@ -127,11 +135,10 @@ def etag(body: bytes) -> str:
     return '"' + base64.urlsafe_b64encode(sha256(body).digest()[:15]).decode() + '"'
 
 
-async def require_match(if_match: str | None, present: Callable[[], Awaitable[BaseModel]]) -> None:
-    """412 unless the present version is the one that the caller has seen. Without the header nothing is read."""
-    if if_match is None:
-        return
-    tag = etag((await present()).model_dump_json().encode())
+def require_match(if_match: str, present: BaseModel) -> None:
+    """412 unless the present version is the one that the caller has seen. To be asked in the transaction that
+    changes it, with the row locked: else two callers who have seen the same both change it."""
+    tag = etag(present.model_dump_json().encode())
     if not _names(if_match, tag, weak=False):
         raise HTTPException(412, "it was changed since you read it", headers={"ETag": tag})
 

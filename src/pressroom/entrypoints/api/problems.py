@@ -23,7 +23,7 @@ from pressroom.core.errors import (
     Unavailable,
 )
 from pressroom.core.logs import redact
-from pressroom.entrypoints.api.trail import trail_of
+from pressroom.entrypoints.api.trail import shown_path, trail_of
 from pressroom.entrypoints.errors import Problem, problem_of, problem_of_status
 
 MEDIA_TYPE = "application/problem+json"
@@ -55,7 +55,7 @@ def problem_response(
         "title": problem.title_ru if _prefers_russian(scope) else problem.title,
         "status": problem.status,
         "detail": redact(detail),
-        "instance": redact(str(scope["path"])),
+        "instance": shown_path(scope),
         "request_id": trail_of(scope).request_id,
     }
     if hint:
@@ -103,9 +103,10 @@ def answer_errors(app: FastAPI) -> None:
                 request.scope, InvalidInput("body: the body is not JSON that can be read here")
             )
         problem = problem_of_status(refused.status_code)
+        path = shown_path(request.scope)
         detail = {
-            404: f"nothing is at {request.url.path}",
-            405: f"{request.url.path} does not take {request.method}",
+            404: f"nothing is at {path}",
+            405: f"{path} does not take {request.method}",
         }.get(refused.status_code, str(refused.detail))
         hint = "GET /api/docs lists every path" if refused.status_code in {404, 405} else None
         headers = dict(refused.headers or {})

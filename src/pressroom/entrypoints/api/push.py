@@ -31,6 +31,7 @@ TAKEN_AS_JSON = {
     "text/plain",  # fetch
 }
 LONGEST_REFERENCE = 255
+WORKSPACE_HEADERS = ("X-Pressroom-Workspace", "X-Workspace-Id")
 
 
 async def push(request: Request) -> Response:
@@ -43,6 +44,8 @@ async def push(request: Request) -> Response:
         raise
     except PressroomError as error:
         metrics.pushed(problem_of(error).slug.replace("-", "_"))
+        if problem_of(error).status >= 500:
+            log.warning("push refused", error=error.message)
         raise
     except HTTPException:
         metrics.pushed("invalid_input")
@@ -75,7 +78,16 @@ async def _taken_in(request: Request) -> intake.PushReceipt:
         run_id=RunId(trail.request_id),
         idempotency_key=_reference(request, "Idempotency-Key"),
         workflow_run_id=_reference(request, "X-Workflow-Run-Id"),
+        hints=_hints(request),
     )
+
+
+def _hints(request: Request) -> dict[str, str]:
+    """The workspace that a header or the query names; the secret decides, whatever they say."""
+    named = [request.headers.get(name) for name in WORKSPACE_HEADERS]
+    named.append(request.query_params.get("workspace_id"))
+    said = next((text for text in named if text), None)
+    return {} if said is None else {"workspace_id": said[:LONGEST_REFERENCE].replace("\0", "")}
 
 
 def _secret_of(request: Request) -> str:

@@ -7,9 +7,11 @@ from typing import cast
 from starlette.types import Scope
 
 from pressroom.core.ids import TraceId, trace_id, uuid_v7
+from pressroom.core.logs import MASK, redact
 
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,100}")
 _TRACEPARENT = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(?:-.*)?")
+_PUSHED = re.compile(r"(/ingest/+push/).+", re.IGNORECASE | re.DOTALL)
 _KEY = "pressroom.trail"
 
 
@@ -39,6 +41,12 @@ def begin_trail(scope: Scope) -> Trail:
 
 def trail_of(scope: Scope) -> Trail:
     return cast("Trail", scope[_KEY])
+
+
+def shown_path(scope: Scope) -> str:
+    """The path, as an answer and the log may show it: what follows the push door is a secret, whatever signs
+    it is made of."""
+    return redact(_PUSHED.sub(rf"\1{MASK}", scope["path"]))
 
 
 def _trace_of(traceparent: bytes) -> TraceId | None:

@@ -5,6 +5,7 @@ when it is called: `pressroom --help` loads none of them. What a command prints 
 tables for people or as one JSON document; progress, notes and errors go to standard error.
 """
 
+import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,6 +42,9 @@ COMMANDS: dict[str, Entry] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """The exit code. Nothing that a user can do wrong ends in a traceback."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a sign shows a question mark
     try:
         from pressroom.entrypoints.cli.shape import root
 

@@ -1,6 +1,5 @@
 """`pressroom config`: the settings of this process."""
 
-import os
 import socket
 import tempfile
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from pressroom.entrypoints.cli.output import Table, answer, quiet
 from pressroom.entrypoints.cli.session import settings_of
 from pressroom.entrypoints.cli.shape import Noun
 from pressroom.ops.doctor import Finding, Severity, check_database, check_disk, failed, fine, found
-from pressroom.settings import PREFIX, Settings
+from pressroom.settings import PREFIX, Settings, environment
 from pressroom.wiring import data_folder, platform_plugs
 from pressroom.workspaces.sealing import Keyring
 
@@ -171,4 +170,4 @@ def _shown(settings: Settings, name: str) -> object:
 def _source(name: str, data: str | None) -> str:
     if name == "data" and data is not None:
         return "--data"
-    return "environment" if os.environ.get(PREFIX + name.upper()) else "default"
+    return "environment" if environment().get(PREFIX + name.upper()) else "default"

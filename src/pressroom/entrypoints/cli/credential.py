@@ -1,6 +1,5 @@
 """`pressroom credential`: what we present to platforms, and the keys that seal it."""
 
-import os
 import sys
 from getpass import getpass
 from typing import Annotated
@@ -23,6 +22,7 @@ from pressroom.entrypoints.cli.output import (
 )
 from pressroom.entrypoints.cli.session import meant, product_of, run
 from pressroom.entrypoints.cli.shape import Noun
+from pressroom.settings import environment
 from pressroom.workspaces.credentials import (
     CredentialState,
     bind_credential,
@@ -193,7 +193,7 @@ async def reseal(data: Data = None, as_json: Json = False) -> None:
 async def _states(workspace: str | None, data: str | None) -> list[CredentialState]:
     async with product_of(data) as product:
         workspace_id = (await meant(product.db, workspace)).workspace_id
-        return await list_credentials(product.db, product.keyring, os.environ, workspace_id=workspace_id)
+        return await list_credentials(product.db, product.keyring, environment(), workspace_id=workspace_id)
 
 
 def _document(states: list[CredentialState]) -> list[dict[str, object]]:

@@ -1,6 +1,5 @@
 """`pressroom doctor`: everything that can be wrong, and how to mend it."""
 
-import os
 from datetime import timedelta
 
 from pressroom.core.errors import PressroomError
@@ -10,7 +9,7 @@ from pressroom.entrypoints.cli.config import check_keys, check_plugs
 from pressroom.entrypoints.cli.options import Data, Json
 from pressroom.entrypoints.cli.session import database_of, settings_of
 from pressroom.ops.doctor import Finding, check_database, check_disk, examine, failed, fine
-from pressroom.settings import Settings
+from pressroom.settings import Settings, environment
 from pressroom.wiring import data_folder, load_keyring
 
 
@@ -46,6 +45,6 @@ async def _examine(url: str, settings: Settings) -> list[Finding]:
     try:
         keyring = load_keyring(settings)
         stall = timedelta(seconds=settings.stall_seconds)
-        return [*found, *await examine(db, keyring, os.environ, stall=stall)]
+        return [*found, *await examine(db, keyring, environment(), stall=stall)]
     finally:
         await db.close()

@@ -46,6 +46,7 @@ def _tell(
     problem: Problem, message: str, hint: str | None, arguments: Sequence[str], *, field: str | None = None
 ) -> int:
     from pressroom.core.logs import redact
+    from pressroom.settings import environment
 
     message, hint = redact(message), redact(hint) if hint else None
     if "--json" in arguments:
@@ -59,7 +60,7 @@ def _tell(
         }
         _print(json.dumps({name: value for name, value in body.items() if value is not None}))
         return problem.exit_code
-    colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    colours = sys.stderr.isatty() and not environment().get("NO_COLOR")
     _print(("\x1b[1;31merror:\x1b[0m " if colours else "error: ") + _one_line(message))
     if hint:
         _print(("  \x1b[36mhint:\x1b[0m " if colours else "  hint: ") + _one_line(hint))
@@ -97,9 +98,10 @@ def _unexpected(error: BaseException) -> str:
 def _details(error: BaseException, arguments: Sequence[str]) -> str:
     """Where the traceback is: here, when somebody asked for it, else in a file that only its owner reads."""
     from pressroom.core.logs import redact
+    from pressroom.settings import environment
 
     text = redact("".join(traceback.format_exception(error)))
-    if "--debug" in arguments or os.environ.get("PRESSROOM_LOG_LEVEL") == "debug":
+    if "--debug" in arguments or environment().get("PRESSROOM_LOG_LEVEL") == "debug":
         _print(text.rstrip())
         return "this is a fault in Pressroom; please report it with the lines above"
     try:

@@ -212,13 +212,13 @@ def _text(cell: Cell) -> "Text":
     from rich.text import Text
 
     if isinstance(cell, Toned):
-        return Text(_printable(cell.text), style=cell.tone)
+        return Text(printable(cell.text), style=cell.tone)
     if cell is None:
         return Text()
-    return Text(_printable(cell) if isinstance(cell, str) else f"{cell:,}")
+    return Text(printable(cell) if isinstance(cell, str) else f"{cell:,}")
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """A terminal obeys escape sequences: what came from outside must not move its cursor."""
     return "".join(sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in text)
 

@@ -8,9 +8,10 @@ import typer
 
 from pressroom.core.ids import RunId, trace_id
 from pressroom.entrypoints.cli.options import Data, Json, OfWorkspace
-from pressroom.entrypoints.cli.output import Toned, answer, good, warning
+from pressroom.entrypoints.cli.output import Toned, answer, good, note, warning
 from pressroom.entrypoints.cli.session import meant, product_of, run
 from pressroom.intake.push import PushBody, PushReceipt, accept, parse
+from pressroom.workspaces.model import Workspace, WorkspaceStatus
 
 ENDPOINT = "command-line"
 
@@ -41,14 +42,16 @@ def command(
         "tags": tag or [],
         "channel_ids": channel or None,
     }
-    receipt = run(_push(parse(json.dumps(body).encode()), workspace, data))
+    of, receipt = run(_push(parse(json.dumps(body).encode()), workspace, data))
     answer(as_json, receipt.as_json(), _said(receipt))
+    if of.status == WorkspaceStatus.PAUSED:
+        note(f"The workspace {of.name} is paused: its posts wait until `pressroom workspace resume`.")
 
 
-async def _push(pushed: PushBody, workspace: str | None, data: str | None) -> PushReceipt:
+async def _push(pushed: PushBody, workspace: str | None, data: str | None) -> tuple[Workspace, PushReceipt]:
     async with product_of(data) as product:
         of = await meant(product.db, workspace)
-        return await accept(
+        return of, await accept(
             product.db, product.platforms, workspace_id=of.workspace_id, endpoint_id=ENDPOINT, pushed=pushed,
             trace_id=trace_id(), run_id=RunId(trace_id()),
         )  # fmt: skip

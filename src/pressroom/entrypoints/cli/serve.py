@@ -61,16 +61,17 @@ def run_fast(work: Coroutine[object, object, T], settings: Settings) -> T:
 
 @asynccontextmanager
 async def stop_on_signal() -> AsyncGenerator[asyncio.Event]:
-    """The first signal sets the event; the second cancels what is still going on."""
+    """A signal sets the event. A second Ctrl-C cancels what is still going on; a repeated SIGTERM does not, since
+    it comes from programs that only repeat themselves. What then runs leaves the database in order."""
     loop, stop, task = asyncio.get_running_loop(), asyncio.Event(), asyncio.current_task()
 
-    def on_signal() -> None:
-        if stop.is_set() and task is not None:
+    def on_signal(number: signal.Signals) -> None:
+        if number == signal.SIGINT and stop.is_set() and task is not None and not task.cancelling():
             task.cancel()
         stop.set()
 
     for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, on_signal)
+        loop.add_signal_handler(number, on_signal, number)
     try:
         yield stop
     finally:

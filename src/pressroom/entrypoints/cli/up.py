@@ -1,15 +1,19 @@
 """`pressroom up`: everything in one process, with one calm start screen."""
 
 import asyncio
+import contextlib
+import fcntl
 import json
+import os
 import shlex
 import sys
 import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import UUID
 
 import aiohttp
 import typer
@@ -19,19 +23,23 @@ from rich.table import Table
 
 from pressroom import __version__
 from pressroom.core.asgi import serving
-from pressroom.core.errors import Unavailable
+from pressroom.core.errors import BadSetup, Unavailable
 from pressroom.core.ids import uuid_v7
 from pressroom.core.logs import configure_logs
+from pressroom.db.database import Database
+from pressroom.delivery.model import Status
+from pressroom.delivery.read import DeliveryRow, list_deliveries
 from pressroom.entrypoints.cli.options import Data, Json
-from pressroom.entrypoints.cli.output import Facts, answer
+from pressroom.entrypoints.cli.output import Facts, answer, printable
 from pressroom.entrypoints.cli.serve import Port, run_fast, running, stop_on_signal
-from pressroom.example import push_secret
+from pressroom.example import WORKSPACE, working_push_secret
 from pressroom.sandbox.telegram import EXAMPLE_CHATS, Effect, TelegramSandbox
 from pressroom.settings import Settings, environment, load
-from pressroom.wiring import Product, Say, data_folder, open_product, quietly
+from pressroom.wiring import Product, Say, data_folder, embedded_folder, open_product, quietly
 
 ROLES = ("api", "dispatch")
 CHECK_SECONDS = 30
+ON_ITS_WAY = {Status.QUEUED, Status.CLAIMED, Status.SENDING, Status.RETRY}
 
 
 def command(
@@ -78,7 +86,7 @@ class Running:
     api: str
     telegram: str
     sandbox: TelegramSandbox
-    secret: str
+    secret: str | None
     stop: asyncio.Event
 
     def as_json(self) -> dict[str, Any]:
@@ -98,20 +106,24 @@ async def up(settings: Settings, *, as_json: bool) -> None:
     notes = Console(stderr=True)
     with notes.status("Starting ...") as spinner:
         async with _everything(settings, say=spinner.update) as everything:
-            spinner.stop()
-            if as_json:
-                print(json.dumps(everything.as_json()), flush=True)
-            else:
-                _welcome(Console(), everything, time.perf_counter() - begun)
-            showing = asyncio.create_task(_show_arrivals(everything.sandbox, as_json=as_json))
-            await everything.stop.wait()
-            showing.cancel()
-            notes.print("\nStopping: what is under way is finished first. Ctrl-C again stops at once.")
-    notes.print("Stopped. Your data stays; `up` goes on with it.")
+            with _only_one(settings, everything.api):
+                spinner.stop()
+                if as_json:
+                    print(json.dumps(everything.as_json()), flush=True)
+                else:
+                    _welcome(Console(), everything, time.perf_counter() - begun)
+                showing = asyncio.create_task(_show_arrivals(everything.sandbox, as_json=as_json))
+                await everything.stop.wait()
+                showing.cancel()
+                _say(notes, "\nStopping: what is under way is finished first. Ctrl-C again stops at once.")
+    _say(notes, "Stopped. Your data stays; `up` goes on with it.")
 
 
 async def check(settings: Settings) -> dict[str, Any]:
-    """Start on free ports, push a post through the front door, see it arrive, stop. Raises when it does not."""
+    """Start on free ports, push a post through the front door, see it sent, stop. Raises when it is not.
+
+    Beside a running `up` either of the two may send it, so the deliveries are the judge.
+    """
     begun = time.perf_counter()
     async with _everything(settings, say=quietly) as everything, aiohttp.ClientSession() as http:
         ready = time.perf_counter()
@@ -119,29 +131,78 @@ async def check(settings: Settings) -> dict[str, Any]:
             health = await answer.json()
             if answer.status != 200:
                 raise Unavailable(f"health says {health}", hint="`pressroom doctor` says what is wrong")
-        text = f"Pressroom check {uuid_v7()}"
-        async with http.post(
-            f"{everything.api}/ingest/push",
-            json={"text": text},
-            headers={"X-Pressroom-Secret": everything.secret},
-        ) as answer:
-            receipt = await answer.json()
-            if answer.status != 202:
-                raise Unavailable(f"the push door answered {answer.status}: {receipt}")
+        receipt = await _push(http, everything, f"Pressroom check {uuid_v7()}")
         try:
-            await asyncio.wait_for(_arrived(everything.sandbox, text), CHECK_SECONDS)
+            deliveries = await asyncio.wait_for(_settled(everything.product.db, receipt), CHECK_SECONDS)
         except TimeoutError:
             raise Unavailable(
-                f"the post did not arrive within {CHECK_SECONDS} s",
-                hint="`pressroom doctor` says what is wrong",
+                f"the post was not sent within {CHECK_SECONDS} s", hint="`pressroom doctor` says what is wrong"
             ) from None
+        failed = [delivery for delivery in deliveries if delivery.status != Status.SENT]
+        if failed or not deliveries:
+            why = "; ".join(f"{each.channel_id}: {(each.last_error or {}).get('message')}" for each in failed)
+            raise Unavailable(
+                f"the post was not delivered: {why or 'no channel takes it'}", hint="see `pressroom status`"
+            )
         return {
             "ready_seconds": round(ready - begun, 2),
             "delivered_seconds": round(time.perf_counter() - ready, 2),
             "health": health["status"],
             "deliveries": receipt["deliveries"],
-            "arrived_in": [chat.title for chat in EXAMPLE_CHATS],
+            "arrived_in": [delivery.channel_title for delivery in deliveries],
         }
+
+
+async def _push(http: aiohttp.ClientSession, everything: Running, text: str) -> dict[str, Any]:
+    if everything.secret is None:
+        raise BadSetup(
+            "the secret of the example's push door is not known here: it was rotated, or its sealing key is gone",
+            hint="check on a new data folder: pressroom up --check --data DIR",
+        )
+    async with http.post(
+        f"{everything.api}/ingest/push", json={"text": text}, headers={"X-Pressroom-Secret": everything.secret}
+    ) as answer:
+        receipt = await answer.json()
+        if answer.status != 202:
+            raise Unavailable(f"the push door answered {answer.status}: {receipt.get('detail')}")
+        return receipt
+
+
+async def _settled(db: Database, receipt: dict[str, Any]) -> list[DeliveryRow]:
+    """The deliveries of a post, once none of them is on its way any more."""
+    while True:
+        page = await list_deliveries(db, workspace_id=WORKSPACE, message_id=UUID(receipt["message_id"]))
+        if all(delivery.status not in ON_ITS_WAY for delivery in page.items):
+            return page.items
+        await asyncio.sleep(0.02)
+
+
+@contextmanager
+def _only_one(settings: Settings, api: str) -> Generator[None]:
+    """Two on one data folder would each have a sandbox, and posts would appear in either."""
+    folder = embedded_folder(settings)
+    if folder is None:
+        yield
+        return
+    with open(folder / "up.lock", "a+", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise BadSetup(
+                f"Pressroom is up already on {folder}: {lock.read().strip() or 'it is just starting'}",
+                hint="use that one, stop it, or choose another folder with --data",
+            ) from None
+        lock.truncate(0)
+        lock.write(f"{api} (process {os.getpid()})")
+        lock.flush()
+        yield
+        lock.truncate(0)
+
+
+def _say(notes: Console, text: str) -> None:
+    with contextlib.suppress(OSError):  # the terminal may be closed
+        notes.print(text)
 
 
 @asynccontextmanager
@@ -160,10 +221,8 @@ async def _everything(settings: Settings, *, say: Say) -> AsyncGenerator[Running
         running(product, ROLES, stop=stop.set) as api,
     ):  # fmt: skip
         assert api is not None
-        yield Running(
-            product, api, f"http://127.0.0.1:{telegram_port}", sandbox, await push_secret(product.db, product.keyring),
-            stop,
-        )  # fmt: skip
+        secret = await working_push_secret(product.db, product.keyring)
+        yield Running(product, api, f"http://127.0.0.1:{telegram_port}", sandbox, secret, stop)
 
 
 def _welcome(console: Console, everything: Running, seconds: float) -> None:
@@ -177,15 +236,16 @@ def _welcome(console: Console, everything: Running, seconds: float) -> None:
     console.print(table)
     console.print("\n  Send a post, from another terminal:\n")
     console.print(f'    {command} push "Hello from Pressroom"{data}', highlight=False, soft_wrap=True)
-    console.print("\n  [dim]or as any program would:[/dim]\n")
-    console.print(
-        escape(
-            f"    curl {everything.api}/ingest/push -H 'X-Pressroom-Secret: {everything.secret}'"
-            """ -d '{"text": "Hello from curl"}'"""
-        ),
-        highlight=False,
-        soft_wrap=True,
-    )
+    if everything.secret is not None:
+        console.print("\n  [dim]or as any program would:[/dim]\n")
+        console.print(
+            escape(
+                f"    curl {everything.api}/ingest/push -H 'X-Pressroom-Secret: {everything.secret}'"
+                """ -d '{"text": "Hello from curl"}'"""
+            ),
+            highlight=False,
+            soft_wrap=True,
+        )
     console.print(
         f"\n  It arrives here. [dim]The queue:[/dim] {command} status --watch{data} [dim]· Stop:[/dim] Ctrl-C\n"
     )
@@ -214,25 +274,13 @@ async def _show_arrivals(sandbox: TelegramSandbox, *, as_json: bool) -> None:
         if as_json:
             print(json.dumps({"arrived": {"chat": title, "text": effect.text}}, ensure_ascii=False), flush=True)
         else:
-            console.print(_arrival(effect, title), highlight=False)
+            console.print(_arrival(effect, title, console.width), highlight=False, no_wrap=True)
 
 
-def _arrival(effect: Effect, title: str) -> str:
+def _arrival(effect: Effect, title: str, width: int) -> str:
+    """One line, whatever is in the text: it comes from outside."""
     at = time.strftime("%H:%M:%S", time.localtime(effect.at))
-    return (
-        f"  [dim]{at}[/dim]  [green]✓[/green] Telegram · [bold]{escape(title)}[/bold]   {escape(effect.text)}"
-    )
-
-
-async def _arrived(sandbox: TelegramSandbox, text: str) -> None:
-    missing = {chat.id for chat in EXAMPLE_CHATS}
-    for effect in sandbox.effects():
-        if effect.text == text:
-            missing.discard(effect.chat)
-    if not missing:
-        return
-    async for effect in sandbox.watch():
-        if effect.text == text:
-            missing.discard(effect.chat)
-        if not missing:
-            return
+    text = printable(" ".join(effect.text.split()))
+    room = max(width - len(title) - 35, 20)
+    shown = text if len(text) <= room else text[: room - 1] + "…"
+    return f"  [dim]{at}[/dim]  [green]✓[/green] Telegram · [bold]{escape(title)}[/bold]   {escape(shown)}"

@@ -1,62 +1,71 @@
 """Which passes there are, and which role of a process runs them."""
 
+import asyncio
+from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from pressroom.core.errors import InvalidInput
 from pressroom.core.ids import EVERY_WORKSPACE, ChannelId, RunId, WorkspaceId, trace_id
-from pressroom.delivery.dispatch import Answered, dispatch_due, next_due_in, settle, workspaces_with_due_work
+from pressroom.delivery.dispatch import Sends, dispatch_due, next_due_in, workspaces_with_due_work
 from pressroom.delivery.partition import make_event_partitions
 from pressroom.delivery.recover import release_expired_leases
 from pressroom.entrypoints.worker.runtime import Loop, Passed
+from pressroom.ops.heartbeat import forget_silent_loops
 from pressroom.wiring import Product, revive_database
 from pressroom.workspaces.idempotency import purge_idempotency_keys
 
 
 class Dispatching:
-    """One pass sends a batch of every workspace with due work; the next goes on behind where this one ended."""
+    """Each pass takes a batch of the next workspace with due work, so that stopping never waits for a round."""
 
     def __init__(self, product: Product) -> None:
+        settings = product.settings
         self._product = product
         self._run_id = RunId(trace_id())
-        self._workspace = EVERY_WORKSPACE
+        self._last = EVERY_WORKSPACE
+        self._round: deque[WorkspaceId] = deque()
+        self._round_took = False
         self._channels: dict[WorkspaceId, ChannelId] = {}
-        self._unsettled: list[Answered] = []
-
-    async def __call__(self) -> Passed:
-        taken = 0
-        settings = self._product.settings
-        while self._unsettled:
-            await settle(self._product.db, self._unsettled[0])
-            self._unsettled.pop(0)
-        for workspace_id in await workspaces_with_due_work(self._product.db, after=self._workspace):
-            after = self._channels.pop(workspace_id, ChannelId(""))
-            report = await dispatch_due(
-                self._product.db,
-                self._product.platforms,
-                self._product.secrets,
-                workspace_id=workspace_id,
-                run_id=self._run_id,
-                limit=settings.dispatch_batch,
-                parallel=settings.dispatch_parallel,
-                after_channel=after,
-            )
-            self._unsettled += report.unsettled
-            taken += report.taken + len(report.unsettled)
-            self._workspace = workspace_id
-            if report.taken:
-                self._channels[workspace_id] = report.last_channel
-            elif after:
-                taken += 1  # nothing behind the cursor: the next pass begins with the first channel again
-        return Passed(
-            worked=taken > 0, more=taken > 0, next_in=None if taken else await next_due_in(self._product.db)
+        self.bell = asyncio.Event()
+        self._sends = Sends(
+            product.db, product.platforms, parallel=settings.dispatch_parallel, ended=self.bell.set
         )
+
+    async def one_pass(self) -> Passed:
+        await self._sends.settle_what_waits()
+        if not self._round:
+            self._round.extend(await workspaces_with_due_work(self._product.db, after=self._last))
+            self._round_took = False
+        if not self._round:
+            return Passed(next_in=await next_due_in(self._product.db))
+        self._last = self._round.popleft()
+        taken = await self._dispatch(self._last)
+        self._round_took |= taken
+        # A round that took nothing waits: for room, which the end of a send makes, or for the next time.
+        return Passed(worked=taken, more=bool(self._round) or self._round_took)
+
+    async def _dispatch(self, workspace_id: WorkspaceId) -> bool:
+        """Whether there was anything, or may be from the first channel on."""
+        after = self._channels.pop(workspace_id, ChannelId(""))
+        report = await dispatch_due(
+            self._product.db, self._sends, self._product.secrets, workspace_id=workspace_id, run_id=self._run_id,
+            limit=self._product.settings.dispatch_batch, after_channel=after,
+        )  # fmt: skip
+        if report.taken:
+            self._channels[workspace_id] = report.last_channel
+        return report.taken > 0 or (after != "" and self._sends.room_for(workspace_id) > 0)
+
+    async def finish(self) -> None:
+        await self._sends.finish()
 
 
 def _dispatch(product: Product) -> Loop:
+    dispatching = Dispatching(product)
     return Loop(
-        "dispatch", Dispatching(product), timedelta(seconds=product.settings.poll_seconds), "pressroom_due"
-    )
+        "dispatch", dispatching.one_pass, timedelta(seconds=product.settings.poll_seconds), "pressroom_due",
+        bell=dispatching.bell, finish=dispatching.finish,
+    )  # fmt: skip
 
 
 def _leases(product: Product) -> Loop:
@@ -75,7 +84,9 @@ def _partitions(product: Product) -> Loop:
 
 def _purge(product: Product) -> Loop:
     async def one_pass() -> Passed:
-        return Passed(worked=await purge_idempotency_keys(product.db) > 0)
+        purged = await purge_idempotency_keys(product.db)
+        await forget_silent_loops(product.db)
+        return Passed(worked=purged > 0, more=purged > 0)
 
     return Loop("purge", one_pass, timedelta(hours=1))
 
@@ -105,6 +116,8 @@ ROLES: dict[str, tuple[str, ...]] = {
 def loops_of(product: Product, roles: Iterable[str]) -> list[Loop]:
     """The loops of these roles, each once."""
     names = dict.fromkeys(name for role in roles for name in _role(role))
+    if product.settings.database_url is not None:
+        names.pop("database", None)  # somebody else looks after that server
     return [PASSES[name](product) for name in names]
 
 

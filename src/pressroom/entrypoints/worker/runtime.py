@@ -10,16 +10,17 @@ import os
 import socket
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
 
+import psutil
 import structlog
 
 from pressroom.core.errors import PressroomError
 from pressroom.db.database import Database
 from pressroom.db.listen import listening
-from pressroom.ops.heartbeat import beat, stop_beating
+from pressroom.ops.heartbeat import beat, heartbeats, stop_beating
 
 log = structlog.stdlib.get_logger(__name__)
 
@@ -40,29 +41,35 @@ class Passed:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`every` is the longest pause; `wakes_on` a channel of NOTIFY that ends it early."""
+    """`every` is the longest pause; `wakes_on` a channel of NOTIFY that ends it early, and so does `bell`.
+
+    `finish` waits for what the passes began and left under way; it is called when the loop has stopped.
+    """
 
     name: str
     one_pass: Callable[[], Awaitable[Passed]]
     every: timedelta
     wakes_on: str | None = None
+    bell: asyncio.Event = field(default_factory=asyncio.Event)
+    finish: Callable[[], Awaitable[None]] | None = None
 
 
 async def run_loops(db: Database, loops: Sequence[Loop], *, stop: asyncio.Event, drain: timedelta) -> None:
     """Until `stop` is set; then waits at most `drain` for the passes under way."""
-    bells = {loop.name: asyncio.Event() for loop in loops}
 
     def heard(channel: str) -> None:
         for loop in loops:
             if loop.wakes_on == channel:
-                bells[loop.name].set()
+                loop.bell.set()
 
+    with contextlib.suppress(PressroomError):  # if it is away, the loops say so
+        await stop_beating(db, processes=await _killed(db))
+    if not loops:
+        await stop.wait()
+        return
     channels = {loop.wakes_on for loop in loops if loop.wakes_on is not None}
     async with listening(db.dsn, channels, heard):
-        running = [
-            asyncio.create_task(_repeat(db, loop, bells[loop.name], stop), name=f"loop {loop.name}")
-            for loop in loops
-        ]
+        running = [asyncio.create_task(_repeat(db, loop, stop), name=f"loop {loop.name}") for loop in loops]
         try:
             await stop.wait()
             _, late = await asyncio.wait(running, timeout=drain.total_seconds())
@@ -73,14 +80,21 @@ async def run_loops(db: Database, loops: Sequence[Loop], *, stop: asyncio.Event,
                 task.cancel()
             await asyncio.wait(running)
     with contextlib.suppress(PressroomError):  # the database may be what we stop for
-        await stop_beating(db, process=PROCESS, loops=[loop.name for loop in loops])
+        await stop_beating(db, processes=[PROCESS])
 
 
-async def _repeat(db: Database, loop: Loop, bell: asyncio.Event, stop: asyncio.Event) -> None:
+async def _killed(db: Database) -> list[str]:
+    """Processes of this machine that had no time to take their heartbeats with them."""
+    host = socket.gethostname()
+    ours = {beat.process for beat in await heartbeats(db) if beat.process.rpartition(":")[0] == host}
+    return [process for process in ours if not psutil.pid_exists(int(process.rpartition(":")[2]))]
+
+
+async def _repeat(db: Database, loop: Loop, stop: asyncio.Event) -> None:
     failures = 0
     pulse = _Pulse(db, loop)
     while not stop.is_set():
-        bell.clear()  # before the pass: what rings during it starts another
+        loop.bell.clear()  # before the pass: what rings during it starts another
         try:
             passed = await loop.one_pass()
             failures = 0
@@ -95,7 +109,21 @@ async def _repeat(db: Database, loop: Loop, bell: asyncio.Event, stop: asyncio.E
         if passed.more:
             continue
         pause = loop.every if passed.next_in is None else min(loop.every, max(passed.next_in, timedelta()))
-        await _first_of(stop, bell, within=pause)
+        await _first_of(stop, loop.bell, within=pause)
+    if loop.finish is not None:
+        await _finish(loop, loop.finish)
+
+
+async def _finish(loop: Loop, finish: Callable[[], Awaitable[None]]) -> None:
+    """Within the drain, which cuts it off."""
+    failures = 0
+    while True:
+        try:
+            return await finish()
+        except Exception as error:  # noqa: BLE001 - the loop owns the work
+            failures += 1
+            _report(loop, error, failures, FIRST_PAUSE)
+            await asyncio.sleep(FIRST_PAUSE.total_seconds())
 
 
 def _report(loop: Loop, error: Exception, failures: int, pause: timedelta) -> None:

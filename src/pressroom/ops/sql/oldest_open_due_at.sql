@@ -1,6 +1,7 @@
 -- Since when the oldest delivery waits that could be sent now: its workspace active, its channel open and with
--- room. One probe per channel with due work, and null when nothing waits.
-create or replace function fn.oldest_open_due_at() returns timestamptz
+-- room. Only workspaces count in which nothing was taken up for p_idle_for. One probe per channel with due work,
+-- and null when nothing waits.
+create or replace function fn.oldest_open_due_at(p_idle_for interval default '0') returns timestamptz
 language sql stable as $$
     with recursive busy as materialized (
         select l.workspace_id, b.channel_id, sum(b.n)::int as n
@@ -23,4 +24,6 @@ language sql stable as $$
       left join busy b on b.workspace_id = seen.workspace_id and b.channel_id = seen.channel_id
      where seen.due_at <= now() and c.enabled and coalesce(c.paused_until, '-infinity') <= now()
        and coalesce(b.n, 0) < c.max_parallel
+       and not exists (select from delivery_leases l
+                        where l.workspace_id = seen.workspace_id and l.taken_at > now() - p_idle_for)
 $$;

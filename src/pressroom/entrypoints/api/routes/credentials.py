@@ -1,6 +1,5 @@
 """Credentials: what a workspace presents to platforms, by a key that outlives each secret."""
 
-import os
 from datetime import datetime
 from typing import Annotated
 
@@ -22,6 +21,7 @@ from pressroom.entrypoints.api.parts import (
     page_of,
     position,
 )
+from pressroom.settings import environment
 from pressroom.workspaces import credentials
 from pressroom.workspaces.credentials import CredentialState
 from pressroom.workspaces.model import CredentialBinding, Verb
@@ -68,7 +68,9 @@ async def list_credentials(
 ) -> Response:
     """Each with whether its secret can be had. No secret is ever shown."""
     from_here = position(after, tuple[str, str])
-    found = await credentials.list_credentials(works.db, works.keyring, os.environ, workspace_id=workspace_id)
+    found = await credentials.list_credentials(
+        works.db, works.keyring, environment(), workspace_id=workspace_id
+    )
     items, following = page_of(found, _place, from_here, limit)
     return answer_page(
         request, Page[CheckedCredential](items=[_checked(item) for item in items], next=following)

@@ -14,7 +14,17 @@ from pressroom.delivery import read
 from pressroom.delivery.model import Action, Status
 from pressroom.entrypoints.api.access import Readable
 from pressroom.entrypoints.api.idempotency import ApiRoute
-from pressroom.entrypoints.api.parts import After, Db, Limit, Page, answer, answer_page, cursor, position
+from pressroom.entrypoints.api.parts import (
+    After,
+    Db,
+    Limit,
+    Page,
+    answer,
+    answer_page,
+    cursor,
+    position,
+    require_workspace,
+)
 
 router = APIRouter(prefix="/api/v1/workspaces/{workspace_id}", tags=["Deliveries"], route_class=ApiRoute)
 
@@ -86,6 +96,7 @@ async def list_deliveries(
         after=position(after, UUID),
         limit=limit,
     )
+    await require_workspace(db, workspace_id, page.items)
     views = [DeliveryView.model_validate(item) for item in page.items]
     following = None if page.next is None else cursor(page.next)
     return answer_page(request, Page[DeliveryView](items=views, next=following))
@@ -124,6 +135,7 @@ async def list_events(
         after=position(after, tuple[datetime, UUID]),
         limit=limit,
     )
+    await require_workspace(db, workspace_id, page.items)
     views = [EventView.model_validate(item) for item in page.items]
     following = None if page.next is None else cursor(page.next)
     return answer_page(request, Page[EventView](items=views, next=following))

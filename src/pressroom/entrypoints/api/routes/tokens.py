@@ -22,6 +22,7 @@ from pressroom.entrypoints.api.parts import (
     answer_page,
     page_of,
     position,
+    require_workspace,
 )
 from pressroom.workspaces import tokens
 from pressroom.workspaces.model import ApiToken, TokenId, Verb
@@ -65,6 +66,7 @@ async def list_tokens(
     """The oldest first, expired and revoked ones among them."""
     from_here = position(after, tuple[datetime, str])
     found = await tokens.list_tokens(db, only=[workspace_id])
+    await require_workspace(db, workspace_id, found)
     items, following = page_of(found, _place, from_here, limit)
     return answer_page(request, Page[TokenView](items=[_view(item) for item in items], next=following))
 

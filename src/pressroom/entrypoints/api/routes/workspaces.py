@@ -76,7 +76,9 @@ async def create_workspace(request: Request, db: Db, access: Bearer, body: NewWo
 
 @router.get("/{workspace_id}", response_model=WorkspaceView, summary="Show a workspace")
 async def get_workspace(request: Request, db: Db, workspace_id: Readable) -> Response:
-    return answer(request, await _view(db, workspace_id))
+    return answer(
+        request, WorkspaceView.model_validate(await tenants.get_workspace(db, workspace_id=workspace_id))
+    )
 
 
 @router.patch("/{workspace_id}", response_model=WorkspaceView, summary="Rename, pause or disable a workspace")
@@ -84,13 +86,16 @@ async def change_workspace(
     request: Request, db: Db, workspace_id: Administered, body: WorkspaceChange, if_match: IfMatch = None
 ) -> Response:
     """What is left out stays as it is."""
-    await require_match(if_match, lambda: _view(db, workspace_id))
-    changed = await tenants.change_workspace(db, workspace_id=workspace_id, name=body.name, status=body.status)
+    changed = await tenants.change_workspace(
+        db,
+        workspace_id=workspace_id,
+        name=body.name,
+        status=body.status,
+        check=None
+        if if_match is None
+        else lambda present: require_match(if_match, WorkspaceView.model_validate(present)),
+    )
     return answer(request, WorkspaceView.model_validate(changed))
-
-
-async def _view(db: Db, workspace_id: WorkspaceId) -> WorkspaceView:
-    return WorkspaceView.model_validate(await tenants.get_workspace(db, workspace_id=workspace_id))
 
 
 def _place(workspace: Workspace) -> tuple[datetime, WorkspaceId]:
