@@ -12,7 +12,7 @@ from pressroom.core.markup import Dialect, Entity
 if sys.platform == "darwin" and platform.machine() != "arm64":
     pytest.skip("there is no wheel of tdjson, the real parser, for this platform", allow_module_level=True)
 
-import tdjson  # pyright: ignore[reportMissingTypeStubs]
+import tdjson
 
 Answer = dict[str, Any]
 

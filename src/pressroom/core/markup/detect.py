@@ -116,12 +116,11 @@ def _bank_cards(text: str) -> Iterator[Span]:
     while (digit := _DIGIT.search(text, end)) is not None:
         begin = digit.start()
         before = text[begin - 1 : begin]
-        end = _after(_CARD_SIGNS, text, begin)
         if before and (before in ".,+-_" or before.isalpha()):
+            end = _after(_CARD_SIGNS, text, begin)
             continue
         plain = _PLAIN_CARD.match(text, begin)
-        if plain is not None:
-            end = plain.end()
+        end = _after(_CARD_SIGNS, text, begin) if plain is None else plain.end()
         number = text[begin:end].rstrip(" -")
         if _is_card_number(number) and not _continues(text, begin + len(number)):
             yield begin, begin + len(number)

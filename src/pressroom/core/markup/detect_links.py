@@ -30,7 +30,7 @@ _DOTS = re.compile(r"\.*+")
 
 _OWN_HOST = re.compile(r"[0-9A-Za-z_\-]{0,253}+")
 _LINK_SCHEME = re.compile("(?:https?|ftp|tonsite)://", re.ASCII | re.IGNORECASE)
-_HOST_END = re.compile(r"[/?#]|\Z")
+_HOST_END = re.compile(r"[/?#]")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
@@ -86,7 +86,8 @@ def link_size(link: str) -> int:
     """How much of it is a link; 0 when nothing is."""
     scheme = _LINK_SCHEME.match(link)
     begin = 0 if scheme is None else scheme.end()
-    host_end = _search_end(_HOST_END, link, begin)
+    host_ends = _HOST_END.search(link, begin)
+    host_end = len(link) if host_ends is None else host_ends.start()
     host = link[begin:host_end]
     if "@" in host:
         host = host.partition("@")[2]
@@ -241,9 +242,3 @@ def _after(pattern: re.Pattern[str], text: str, start: int) -> int:
     found = pattern.match(text, start)
     assert found is not None
     return found.end()
-
-
-def _search_end(pattern: re.Pattern[str], text: str, start: int) -> int:
-    found = pattern.search(text, start)
-    assert found is not None
-    return found.start()

@@ -13,7 +13,7 @@ from pressroom.core.markup.detect import detected
 from pressroom.core.markup.entities import in_order, moved
 from pressroom.core.markup.model import Entity, EntityType, Markup, ParseFailed
 from pressroom.core.markup.repair import QUOTES, STYLES, merged, repaired
-from pressroom.core.markup.utf16 import check_unicode, units
+from pressroom.core.markup.utf16 import check_unicode, unit_of, units, wide_characters
 
 _FORMATTING = {
     *STYLES,
@@ -33,7 +33,6 @@ _BLANK = " \n"
 _INVISIBLE = re.compile(
     "[ \n\u00a0\u1680\u180e\u2000-\u200f\u202f\u205f\u2800\u3000\ufeff\ufffc\U000e0000-\U000e007f]*+"
 )
-_WIDE = re.compile("[\U00010000-\U0010ffff]")
 
 
 def fix(markup: Markup) -> Markup:
@@ -55,7 +54,8 @@ def tidied(markup: Markup) -> Markup:
     _check_range(entities)
     entities = repaired(filter(_is_seen, entities))
     _check_places(markup.text, entities)
-    entities = repaired(filter(_is_seen, _without_removed(markup.text, entities)))
+    if _REMOVED.search(markup.text):
+        entities = repaired(filter(_is_seen, _without_removed(markup.text, entities)))
     return Markup(text, tuple(entities))
 
 
@@ -71,16 +71,15 @@ def _trimmed(markup: Markup) -> Markup:
     if not text:
         raise ParseFailed("text must be non-empty")
     size = units(text)
-    entities = [
-        replace(one, length=min(one.end, size) - one.offset) for one in markup.entities if one.offset < size
-    ]
+    entities = [one for one in markup.entities if one.offset < size]
     front = len(text) - len(text.lstrip(_BLANK))
     if entities:
         front = min(front, entities[0].offset)
     if _INVISIBLE.fullmatch(text, front):
         raise ParseFailed("text must be non-empty")
-    moved_up = (replace(one, offset=one.offset - front) for one in entities)
-    return Markup(text[front:], tuple(in_order(moved_up)))
+    if front or any(one.end > size for one in entities):
+        entities = in_order(moved(entities, lambda place: min(place, size) - front))
+    return Markup(text[front:], tuple(entities))
 
 
 def _cleaned(text: str) -> str:
@@ -88,14 +87,11 @@ def _cleaned(text: str) -> str:
     return _DIRECTIONS.sub(lambda found: "\u200c" * (len(found[0]) - 1) + found[0][-1], text)
 
 
-def _without_removed(text: str, entities: Sequence[Entity]) -> list[Entity]:
+def _without_removed(text: str, entities: Iterable[Entity]) -> list[Entity]:
     """Where the entities lie once the text is cleaned. What is removed is one code unit each."""
-    wide = [found.start() for found in _WIDE.finditer(text)]
-    removed = [found.start() for found in _REMOVED.finditer(text)]
-    if not removed:
-        return list(entities)
-    at = [position + bisect_left(wide, position) for position in removed]
-    return moved(entities, lambda place: place - bisect_left(at, place))
+    unit = unit_of(text)
+    removed = [found.start() if unit is None else unit(found.start()) for found in _REMOVED.finditer(text)]
+    return moved(entities, lambda place: place - bisect_left(removed, place))
 
 
 # -- given entities
@@ -111,7 +107,8 @@ def _checked(entity: Entity) -> Entity:
     if user_id is not None:
         return Entity(EntityType.TEXT_MENTION, entity.offset, entity.length, user_id=user_id)
     try:
-        return replace(entity, url=links.text_of(links.kept(url.encode())))
+        kept = links.text_of(links.kept(url.encode()))
+        return entity if kept == entity.url else replace(entity, url=kept)
     except links.WrongLink as error:
         raise ParseFailed(f"entity URL '{url}' is invalid: {error}") from error
 
@@ -148,7 +145,7 @@ def _check_places(text: str, entities: Sequence[Entity]) -> None:
 
 
 def _check_between_characters(text: str, entities: Sequence[Entity]) -> None:
-    inside = {found.start() + at + 1: found.end() for at, found in enumerate(_WIDE.finditer(text))}
+    inside = {begin + at + 1: begin + 1 for at, begin in enumerate(wide_characters(text))}
     if not inside:
         return
     ends = [(one.end, 0, -at) for at, one in enumerate(entities) if one.end in inside]

@@ -11,11 +11,11 @@ from pressroom.core.markup.model import Entity, EntityType
 
 _LARGEST_PORT = 65_535
 _LARGEST_USER_ID = (1 << 40) - 1
-_SCHEME_ENDS = re.compile(rb"[:/?#@\[\]]|\Z")
-_HOST_ENDS = re.compile(rb"[/?#]|\Z")
-_SIGN = rb"[A-Za-z0-9.\-_!$,~*'();&+=\x80-\xff]|%[0-9A-Fa-f]{2}"
-_HOST = re.compile(rb"(?:" + _SIGN + rb")*+")
-_USER_INFO = re.compile(rb"(?:" + _SIGN + rb"|:)*+")
+_SCHEME_ENDS = re.compile(rb"[:/?#@\[\]]")
+_HOST_ENDS = re.compile(rb"[/?#]")
+_SIGNS = rb"A-Za-z0-9.\-_!$,~*'();&+=\x80-\xff"
+_HOST = re.compile(rb"[%b]*+(?:%%[0-9A-Fa-f]{2}[%b]*+)*+" % (_SIGNS, _SIGNS))
+_USER_INFO = re.compile(rb"[%b:]*+(?:%%[0-9A-Fa-f]{2}[%b:]*+)*+" % (_SIGNS, _SIGNS))
 _IPV6_HOST = re.compile(rb"\[[0-9a-f:.]*\]")
 _TG_HOST = re.compile(rb"[A-Za-z0-9\-_]*")
 _TONSITE_HOST = re.compile(rb"[A-Za-z0-9\-_.]*")

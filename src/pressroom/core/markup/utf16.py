@@ -26,8 +26,13 @@ def unit_of(text: str) -> Callable[[int], int] | None:
     """From the position of a character to that of its first code unit; None where both are the same."""
     if units(text) == len(text):
         return None
-    wide = [found.start() for found in _WIDE.finditer(text)]
+    wide = wide_characters(text)
     return lambda position: position + bisect_left(wide, position)
+
+
+def wide_characters(text: str) -> list[int]:
+    """Where those stand that take two code units."""
+    return [found.start() for found in _WIDE.finditer(text)]
 
 
 def bytes_before(text: str, position: int) -> int:
