@@ -1,1 +1,1 @@
-"""What every room stands on and nothing here knows: errors, ids, text, tasks, logs, HTTP, plug discovery."""
+"""What every room stands on and nothing here knows: errors, ids, text, markup, tasks, logs, HTTP, plugs."""
