@@ -13,6 +13,7 @@ help: ## Say what each command does
 setup: $(VENV)/.setup-done ## Make .venv from the lock file; does nothing that is already done
 
 $(VENV)/.python:
+	@command -v $(PYTHON) > /dev/null || { echo "There is no '$(PYTHON)'. Pressroom needs Python 3.11 or newer."; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "Pressroom needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Try: make PYTHON=python3.12 <target>"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { \

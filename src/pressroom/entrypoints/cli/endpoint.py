@@ -57,10 +57,14 @@ async def create(
     kind: Annotated[EndpointKind, typer.Option(help="What comes in through it.")] = EndpointKind.WEBHOOK_PUSH,
     title: Annotated[str, typer.Option(metavar="TEXT", help="Says who sends through it.")] = "",
     rate: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Most requests per second.", show_default="5")
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="Most requests per second; kept, not enforced yet.", show_default="5"
+        ),
     ] = None,
     max_bytes: Annotated[
-        int | None, typer.Option(metavar="BYTES", help="Largest body.", show_default="262144")
+        int | None,
+        typer.Option(metavar="BYTES", help="Largest body; kept, not enforced yet.", show_default="262144"),
     ] = None,
     workspace: OfWorkspace = None,
     data: Data = None,

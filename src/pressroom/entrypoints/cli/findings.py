@@ -20,7 +20,8 @@ def show(findings: Sequence[Finding], as_json: bool) -> None:
     errors = sum(one.severity is Severity.ERROR for one in findings)
     warnings = sum(one.severity is Severity.WARNING for one in findings)
     rows = [(Toned(one.severity, TONES[one.severity]), one.where, _said(one)) for one in findings]
-    verdict: Part = Toned(f"{errors} errors, {warnings} warnings.", Tone.BAD if errors else Tone.WARNING)
+    counted = f"{errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}."
+    verdict: Part = Toned(counted, Tone.BAD if errors else Tone.WARNING)
     if not errors and not warnings:
         verdict = Toned("All is well.", Tone.GOOD)
     answer(as_json, {"ok": not errors, "findings": findings}, Table(("", "Where", "What"), rows), verdict)

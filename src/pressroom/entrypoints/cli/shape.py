@@ -128,7 +128,7 @@ def _pressroom(
 ) -> None:
     """Takes content in, understands it, writes more of it, delivers it and answers back.
 
-    Every command has --help with examples, and --json for programs. Start with `pressroom up`.
+    Every command has --help with examples; those that answer have --json for programs. Start with `pressroom up`.
     """
 
 
