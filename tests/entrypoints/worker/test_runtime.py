@@ -189,3 +189,20 @@ async def test_heartbeats_of_killed_processes_of_this_machine_are_forgotten_at_t
         left = {beat.process for beat in await heartbeats(own_db) if beat.loop == "old"}
 
     assert left == {f"{host}:1", "elsewhere:7"}
+
+
+async def test_a_loop_that_ends_by_itself_stops_the_others_and_is_raised(own_db: Database):
+    healthy = Counted()
+
+    async def breaks() -> Passed:
+        await healthy.reaches(1)
+        raise asyncio.CancelledError
+
+    with pytest.raises(RuntimeError, match="loop broken ended by itself"):
+        await asyncio.wait_for(
+            run_loops(
+                own_db, [Loop("broken", breaks, HOUR), Loop("healthy", healthy, HOUR)], stop=asyncio.Event(),
+                drain=timedelta(seconds=5),
+            ),
+            SOON,
+        )  # fmt: skip

@@ -55,7 +55,11 @@ class Loop:
 
 
 async def run_loops(db: Database, loops: Sequence[Loop], *, stop: asyncio.Event, drain: timedelta) -> None:
-    """Until `stop` is set; then waits at most `drain` for the passes under way."""
+    """Until `stop` is set; then waits at most `drain` for the passes under way.
+
+    A loop never ends by itself. One that does all the same stops the others and is raised: a process that goes on
+    without one of its loops looks well and is not.
+    """
 
     def heard(channel: str) -> None:
         for loop in loops:
@@ -70,17 +74,27 @@ async def run_loops(db: Database, loops: Sequence[Loop], *, stop: asyncio.Event,
     channels = {loop.wakes_on for loop in loops if loop.wakes_on is not None}
     async with listening(db.dsn, channels, heard):
         running = [asyncio.create_task(_repeat(db, loop, stop), name=f"loop {loop.name}") for loop in loops]
+        stopped = asyncio.create_task(stop.wait())
         try:
-            await stop.wait()
+            await asyncio.wait((stopped, *running), return_when=asyncio.FIRST_COMPLETED)
+            broken = [task for task in running if task.done() and not stop.is_set()]
+            stop.set()
             _, late = await asyncio.wait(running, timeout=drain.total_seconds())
             if late:
                 log.warning("loops.cut_off", loops=[task.get_name() for task in late])
         finally:
+            stopped.cancel()
             for task in running:
                 task.cancel()
             await asyncio.wait(running)
+        for task in broken:
+            raise RuntimeError(f"{task.get_name()} ended by itself") from _why(task)
     with contextlib.suppress(PressroomError):  # the database may be what we stop for
         await stop_beating(db, processes=[PROCESS])
+
+
+def _why(task: "asyncio.Task[None]") -> BaseException | None:
+    return None if task.cancelled() else task.exception()
 
 
 async def _killed(db: Database) -> list[str]:
@@ -176,9 +190,8 @@ class _Pulse:
     async def fail(self, error: Exception) -> None:
         self._failing = True
         if time.monotonic() >= self._next:
-            with contextlib.suppress(
-                PressroomError
-            ):  # away with the rest of the database; health says so itself
+            # Away with the rest of the database: health says so itself.
+            with contextlib.suppress(PressroomError):
                 await self._write(f"{type(error).__name__}: {error}")
 
     async def _write(self, error: str | None) -> None:
