@@ -19,6 +19,7 @@ from pressroom.core.ids import WorkspaceId, uuid_v7
 from pressroom.db import embedded
 from pressroom.db.database import Database, Transaction
 from pressroom.db.migrate import migrate
+from pressroom.db.scratch import drop_database
 
 GIVEN_SERVER = os.environ.pop("PRESSROOM_TEST_DATABASE_URL", None)
 
@@ -137,21 +138,8 @@ class _databases:
 
     async def __aexit__(self, *_: object) -> None:
         for name in self._made:
-            await self._drop(name)
+            await drop_database(self._admin, name)
         await self._admin.close()
-
-    async def _drop(self, name: str) -> None:
-        for tries_left in (3, 2, 1, 0):
-            try:
-                await self._admin.execute(f"drop database if exists {name} with (force)")
-            except (
-                asyncpg.InsufficientPrivilegeError
-            ):  # an autovacuum worker is in it, whom only a superuser ends
-                if not tries_left:
-                    raise
-                await asyncio.sleep(1)
-            else:
-                return
 
 
 class _opened:

@@ -12,6 +12,7 @@ import pytest
 from pressroom.core.errors import BadSetup, Conflict
 from pressroom.db.database import Database, server_version
 from pressroom.db.migrate import ROLES, Migration, function_files, migrate, ours, status
+from pressroom.db.scratch import drop_database
 
 NOT_YET = "select to_regclass($1) is null"
 
@@ -347,7 +348,7 @@ async def test_an_owner_that_is_no_superuser_is_enough(server, empty_database):
             await db.close()
     finally:
         async with owner_of(server) as admin:
-            await admin.execute(f"drop database {name} with (force)")
+            await drop_database(admin, name)
             for role in ROLES:
                 await admin.execute(f"revoke {role} from {owner} cascade")
             await admin.execute(f"drop role {owner}")

@@ -30,6 +30,7 @@ from pressroom.db.client_programs import connection, in_database, program
 from pressroom.db.database import server_version
 from pressroom.db.errors import translated
 from pressroom.db.migrate import migrate, ours, status
+from pressroom.db.scratch import drop_database
 
 Say = Callable[[str], None]
 
@@ -624,7 +625,7 @@ async def _scratch_database(url: str) -> AsyncGenerator[str]:
         try:
             yield in_database(url, name)
         finally:
-            await admin.execute(f"drop database if exists {name} with (force)")
+            await drop_database(admin, name)
 
 
 def _quoted(identifier: str) -> str:
