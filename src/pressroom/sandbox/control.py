@@ -1,0 +1,314 @@
+"""The sandbox's own API, which no provider has: ledger, faults, clock, people, and what the window shows.
+
+Served at the window's port, and below `/sandbox/` at each emulator's, so that a test needs one address. A browser
+page of another site can neither read it nor write to it: nothing allows other origins, what changes something has
+to be JSON (which browsers ask leave for), and the name in `Host` has to be this machine's.
+"""
+
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, cast
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from pressroom.sandbox.core.faults import WISHES, Fault
+from pressroom.sandbox.core.view import VERBS, NoSuch, NotPossible, Provider
+from pressroom.sandbox.core.world import World
+
+PAGE = 1_000
+BODY_BYTES = 64 << 20  # a file that a person sends comes as base64 inside the JSON
+LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]", "testserver"})
+
+Handler = Callable[[World, Request], Awaitable[Response]]
+
+
+def control_app(world: World, *, any_host: bool = False) -> Starlette:
+    """`any_host` is for a sandbox that is bound to other addresses than loopback on purpose."""
+
+    def door(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        async def guarded(request: Request) -> Response:
+            try:
+                if not any_host:
+                    _check_host(request)
+                return await handler(world, request)
+            except NoSuch as error:
+                return _error(404, str(error.args[0]))
+            except NotPossible as error:
+                return _error(422, str(error))
+
+        return guarded
+
+    return Starlette(
+        routes=[
+            Route("/sandbox", door(_overview), methods=["GET"]),
+            Route("/sandbox/ledger", door(_ledger), methods=["GET"]),
+            Route("/sandbox/calls", door(_calls), methods=["GET"]),
+            Route("/sandbox/events", door(_events), methods=["GET"]),
+            Route("/sandbox/faults", door(_faults), methods=["GET"]),
+            Route("/sandbox/faults", door(_plan), methods=["POST"]),
+            Route("/sandbox/faults", door(_heal), methods=["DELETE"]),
+            Route("/sandbox/faults/{number:int}", door(_heal), methods=["DELETE"]),
+            Route("/sandbox/clock", door(_clock), methods=["GET"]),
+            Route("/sandbox/clock", door(_move_clock), methods=["POST"]),
+            Route("/sandbox/{provider}/chats", door(_chats), methods=["GET"]),
+            Route("/sandbox/{provider}/chats/{chat}", door(_chat), methods=["GET"]),
+            Route("/sandbox/{provider}/chats/{chat}/messages", door(_messages), methods=["GET"]),
+            Route("/sandbox/{provider}/chats/{chat}/messages/{message}", door(_message), methods=["GET"]),
+            Route("/sandbox/{provider}/bots", door(_bots), methods=["GET"]),
+            Route("/sandbox/{provider}/people", door(_people), methods=["GET"]),
+            Route("/sandbox/{provider}/files/{file:path}", door(_file), methods=["GET"]),
+            Route("/sandbox/{provider}/{what}", door(_add), methods=["POST"]),
+            Route("/sandbox/{provider}/act/{verb}", door(_act), methods=["POST"]),
+        ],
+        exception_handlers={404: _nothing_here, 405: _nothing_here},
+    )
+
+
+def _check_host(request: Request) -> None:
+    """Pages elsewhere that point a name of their own at this machine are turned away."""
+    name = request.headers.get("host", "").rsplit(":", 1)[0] or "testserver"
+    if name not in LOCAL:
+        raise NoSuch(f"the sandbox does not answer to the name {name!r}, only to 127.0.0.1 and localhost")
+
+
+async def _nothing_here(request: Request, _error: Exception) -> Response:
+    return _error_response_for(request)
+
+
+def _error_response_for(request: Request) -> Response:
+    return _error(
+        404, f"the control API has no {request.method} {request.url.path}; see docs/guides/sandbox.md"
+    )
+
+
+def _error(status: int, text: str) -> JSONResponse:
+    return JSONResponse({"error": text}, status)
+
+
+def _provider(world: World, request: Request) -> Provider:
+    name = request.path_params["provider"]
+    if name not in world.providers:
+        raise NoSuch(f"there is no emulator {name!r} here; there is {', '.join(sorted(world.providers))}")
+    return world.providers[name]
+
+
+async def _json(request: Request) -> dict[str, Any]:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise NotPossible("the body has to be JSON, with Content-Type: application/json")
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > BODY_BYTES:
+            raise NotPossible(f"the body is larger than {BODY_BYTES} bytes")
+    try:
+        value = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise NotPossible(f"the body is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise NotPossible("the body has to be a JSON object")
+    return cast("dict[str, Any]", value)
+
+
+def _number(request: Request, name: str, default: int) -> int:
+    given = request.query_params.get(name, str(default))
+    try:
+        return int(given)
+    except ValueError:
+        raise NotPossible(f"{name} is a number, not {given!r}") from None
+
+
+def _scope(world: World, request: Request) -> dict[str, Any]:
+    """`?provider=&actor=&method=&chat=`, as the ledger filters by."""
+    scope: dict[str, Any] = {
+        name: request.query_params[name]
+        for name in ("provider", "actor", "method")
+        if name in request.query_params
+    }
+    if "chat" in request.query_params:
+        chat = request.query_params["chat"]
+        known = [world.providers[scope["provider"]]] if "provider" in scope else list(world.providers.values())
+        scope["chat"] = _resolved(known, chat)
+    return scope
+
+
+def _resolved(providers: list[Provider], chat: str | int) -> int:
+    for provider in providers:
+        try:
+            return provider.resolve_chat(chat)
+        except NoSuch:
+            continue
+    raise NoSuch(f"there is no chat {chat!r}")
+
+
+async def _overview(world: World, _request: Request) -> Response:
+    return JSONResponse(
+        {
+            "now": world.clock.now(),
+            "frozen": world.clock.frozen,
+            "seed": world.seed,
+            "effects": world.ledger.total,
+            "faults": len(list(world.faults)),
+            "providers": {
+                name: {
+                    "chats": len(provider.chats()),
+                    "bots": provider.bots(),
+                    "people": len(provider.people()),
+                }
+                for name, provider in world.providers.items()
+            },
+            "verbs": dict(VERBS),
+        }
+    )
+
+
+async def _ledger(world: World, request: Request) -> Response:
+    """A page of at most 1,000; `?after=` the `seq` of the last one seen goes on."""
+    page = world.ledger.effects(_number(request, "after", 0), **_scope(world, request))
+    page = page[: min(max(_number(request, "limit", PAGE), 1), PAGE)]
+    return JSONResponse({"total": world.ledger.total, "effects": [effect.as_json() for effect in page]})
+
+
+async def _calls(world: World, _request: Request) -> Response:
+    return JSONResponse({"calls": [call._asdict() for call in world.calls]})
+
+
+async def _events(world: World, request: Request) -> Response:
+    """Server-sent events: each effect as it happens. `Last-Event-ID` or `?after=` goes on after that one."""
+    last = request.headers.get("last-event-id", request.query_params.get("after", ""))
+    after = int(last) if last.isascii() and last.isdigit() else None
+
+    async def stream() -> AsyncIterator[str]:
+        yield f"retry: 1000\nevent: hello\ndata: {json.dumps({'total': world.ledger.total})}\n\n"
+        async for effect in world.ledger.watch(after):
+            yield f"id: {effect.seq}\nevent: effect\ndata: {json.dumps(effect.as_json())}\n\n"
+
+    return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+async def _faults(world: World, _request: Request) -> Response:
+    return JSONResponse({"faults": [fault.as_json() for fault in world.faults]})
+
+
+async def _plan(world: World, request: Request) -> Response:
+    """The fields of a fault (docs/guides/sandbox.md); a chat may be given by its @name."""
+    wish = await _json(request)
+    return JSONResponse(plan_fault(world, wish).as_json(), 201)
+
+
+def plan_fault(world: World, wish: dict[str, Any]) -> Fault:
+    unknown = set(wish) - WISHES
+    if unknown:
+        raise NotPossible(f"a fault has no {', '.join(sorted(unknown))}; it has {', '.join(sorted(WISHES))}")
+    if wish.get("provider") is not None and wish["provider"] not in world.providers:
+        raise NoSuch(
+            f"there is no emulator {wish['provider']!r} here; there is {', '.join(sorted(world.providers))}"
+        )
+    if wish.get("chat") is not None:
+        known = [world.providers[wish["provider"]]] if wish.get("provider") else list(world.providers.values())
+        wish = {**wish, "chat": _resolved(known, wish["chat"])}
+    try:
+        return world.faults.plan(Fault(**wish))
+    except (ValueError, TypeError) as error:
+        raise NotPossible(f"not a fault: {error}") from None
+
+
+async def _heal(world: World, request: Request) -> Response:
+    number = request.path_params.get("number")
+    healed = world.faults.heal(number)
+    if number is not None and not healed:
+        raise NoSuch(f"there is no fault {number}, or it has hit already")
+    return JSONResponse({"healed": healed})
+
+
+async def _clock(world: World, _request: Request) -> Response:
+    return JSONResponse({"now": world.clock.now(), "frozen": world.clock.frozen})
+
+
+async def _move_clock(world: World, request: Request) -> Response:
+    """`{"advance": seconds}`, `{"set": unix seconds}`, `{"freeze": true|false}`, in any combination."""
+    wish = await _json(request)
+    unknown = set(wish) - {"advance", "set", "freeze"}
+    if unknown or not wish:
+        raise NotPossible(
+            "the clock understands advance (seconds), set (Unix seconds) and freeze (true or false)"
+        )
+    for name in ("advance", "set"):
+        if name in wish and (isinstance(wish[name], bool) or not isinstance(wish[name], int | float)):
+            raise NotPossible(f"{name} is a number of seconds")
+    if "freeze" in wish:
+        if wish["freeze"]:
+            world.clock.freeze()
+        else:
+            world.clock.thaw()
+    if "set" in wish:
+        world.clock.set(wish["set"])
+    if "advance" in wish:
+        world.clock.advance(wish["advance"])
+    return await _clock(world, request)
+
+
+async def _chats(world: World, request: Request) -> Response:
+    chats = _provider(world, request).chats()
+    wanted = request.query_params.get("q", "").casefold()
+    if wanted:
+        chats = [
+            chat
+            for chat in chats
+            if wanted in chat["title"].casefold() or wanted in chat.get("username", "").casefold()
+        ]
+    offset, limit = _number(request, "offset", 0), _number(request, "limit", PAGE)
+    return JSONResponse({"total": len(chats), "chats": chats[max(offset, 0) :][: min(max(limit, 1), PAGE)]})
+
+
+async def _chat(world: World, request: Request) -> Response:
+    provider = _provider(world, request)
+    return JSONResponse(provider.chat(provider.resolve_chat(request.path_params["chat"])))
+
+
+async def _messages(world: World, request: Request) -> Response:
+    provider = _provider(world, request)
+    chat = provider.resolve_chat(request.path_params["chat"])
+    before = request.query_params.get("before")
+    limit = min(max(_number(request, "limit", 50), 1), PAGE)
+    return JSONResponse({"messages": provider.messages_of(chat, before=before, limit=limit)})
+
+
+async def _message(world: World, request: Request) -> Response:
+    provider = _provider(world, request)
+    chat = provider.resolve_chat(request.path_params["chat"])
+    return JSONResponse(provider.message(chat, request.path_params["message"]))
+
+
+async def _bots(world: World, request: Request) -> Response:
+    return JSONResponse({"bots": _provider(world, request).bots()})
+
+
+async def _people(world: World, request: Request) -> Response:
+    return JSONResponse({"people": _provider(world, request).people()})
+
+
+async def _file(world: World, request: Request) -> Response:
+    kind, content = _provider(world, request).file(request.path_params["file"])
+    # What somebody uploaded is never a page of this origin.
+    safe = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
+    return Response(content, media_type=kind, headers=safe)
+
+
+PLURALS = {"chats": "chat", "bots": "bot", "people": "person"}
+
+
+async def _add(world: World, request: Request) -> Response:
+    provider, what = _provider(world, request), PLURALS.get(request.path_params["what"])
+    if what is None:
+        return _error_response_for(request)
+    return JSONResponse(provider.add(what, await _json(request)), 201)
+
+
+async def _act(world: World, request: Request) -> Response:
+    provider, verb = _provider(world, request), request.path_params["verb"]
+    if verb not in VERBS:
+        raise NoSuch(f"nobody can do {verb!r} here; there is {', '.join(VERBS)}")
+    return JSONResponse(provider.act(verb, await _json(request)))
