@@ -23,23 +23,24 @@ BODY_BYTES = 64 << 20  # a file that a person sends comes as base64 inside the J
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]", "testserver"})
 
 Handler = Callable[[World, Request], Awaitable[Response]]
+Answer = Callable[[Request], Awaitable[Response]]
 
 
 def control_app(world: World, *, any_host: bool = False) -> Starlette:
     """`any_host` is for a sandbox that is bound to other addresses than loopback on purpose."""
 
-    def door(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        async def guarded(request: Request) -> Response:
+    guarded = local_only(any_host=any_host)
+
+    def door(handler: Handler) -> Answer:
+        async def answer(request: Request) -> Response:
             try:
-                if not any_host:
-                    _check_host(request)
                 return await handler(world, request)
             except NoSuch as error:
                 return _error(404, str(error.args[0]))
             except NotPossible as error:
                 return _error(422, str(error))
 
-        return guarded
+        return guarded(answer)
 
     return Starlette(
         routes=[
@@ -67,11 +68,22 @@ def control_app(world: World, *, any_host: bool = False) -> Starlette:
     )
 
 
-def _check_host(request: Request) -> None:
+def local_only(*, any_host: bool = False) -> Callable[[Answer], Answer]:
     """Pages elsewhere that point a name of their own at this machine are turned away."""
-    name = request.headers.get("host", "").rsplit(":", 1)[0] or "testserver"
-    if name not in LOCAL:
-        raise NoSuch(f"the sandbox does not answer to the name {name!r}, only to 127.0.0.1 and localhost")
+
+    def door(answer: Answer) -> Answer:
+        async def guarded(request: Request) -> Response:
+            name = request.headers.get("host", "").rsplit(":", 1)[0] or "testserver"
+            if any_host or name in LOCAL:
+                return await answer(request)
+            return _error(
+                404,
+                f"the sandbox does not answer to the name {name!r}, only to 127.0.0.1 and localhost",
+            )
+
+        return guarded
+
+    return door
 
 
 async def _nothing_here(request: Request, _error: Exception) -> Response:

@@ -33,7 +33,8 @@ from pressroom.entrypoints.cli.options import Data, Json
 from pressroom.entrypoints.cli.output import Facts, answer, printable
 from pressroom.entrypoints.cli.serve import Port, run_fast, running, stop_on_signal
 from pressroom.example import WORKSPACE, working_push_secret
-from pressroom.sandbox.telegram import EXAMPLE_CHATS, Effect, TelegramSandbox
+from pressroom.sandbox.core.ledger import Effect
+from pressroom.sandbox.telegram import EXAMPLE_CHATS, TelegramSandbox
 from pressroom.settings import Settings, environment, load
 from pressroom.wiring import Product, Say, data_folder, embedded_folder, open_product, quietly
 
