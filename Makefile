@@ -2,10 +2,11 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+NPM    ?= npm
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up test check format spec bench schema lock reference wheel clean
+.PHONY: help setup up test clients check format spec bench schema lock reference wheel clean
 
 help: ## Say what each command does
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +36,13 @@ up: setup ## Start everything: database, API, workers, sandbox, example workspac
 
 test: setup ## Run the tests (ARGS="-k push" narrows them)
 	@exec $(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
+
+clients: setup ## Install other people's bot libraries, which some tests point at the sandbox
+	@$(PYTHON) -m venv $(VENV)/aiogram
+	@$(VENV)/aiogram/bin/pip --disable-pip-version-check --quiet install --require-hashes --only-binary :all: \
+	  -r requirements/aiogram.lock
+	@command -v $(firstword $(NPM)) > /dev/null || { echo "There is no '$(firstword $(NPM))': it comes with Node 20 or newer."; exit 1; }
+	@$(NPM) ci --silent --prefix tests/sandbox/clients/node
 
 check: $(VENV)/.check-done ## Format, lint, types and import contracts, changing nothing
 	@$(BIN)/ruff format --check .

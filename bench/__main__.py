@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from bench import foundation
+from bench import foundation, sandbox
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
@@ -24,7 +24,8 @@ def main() -> None:
     PAGE.write_text(
         f"# Benchmarks\n\nMade by `make bench` on {datetime.now(UTC):%Y-%m-%d}: {machine}. Absolute figures "
         "vary between machines and hours;\nonly what stands in one table was measured side by side.\n\n"
-        f"## The API's own cost\n\n{foundation.table(rounds)}\n"
+        f"## The API's own cost\n\n{foundation.table(rounds)}\n\n"
+        f"## The sandbox\n\n{sandbox.table(rounds)}\n"
     )
     print(PAGE.read_text())
 

@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, cast
 
 LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
-NUMBER = b"0000000000"
+NUMBER = b"<<number>>"  # as long as what takes its place
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,31 @@ async def bare(url: str, stop: asyncio.Event) -> None:
         await stop.wait()
 
 
+async def echo(_url: str, stop: asyncio.Event) -> None:
+    """The least that an emulator could do: read the JSON and answer with a message made of it."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return
+        body = b""
+        more = True
+        while more:
+            message = await receive()
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        said = json.loads(body)
+        chat = {"id": said["chat_id"], "title": "Example news", "type": "channel"}
+        result = {"message_id": 1, "sender_chat": chat, "chat": chat, "date": 0, "text": said["text"]}
+        answer = json.dumps({"ok": True, "result": result}, ensure_ascii=False).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(answer))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+
+    async with serving(app, what="the bare emulator", port=0) as port:
+        say(port=port)
+        await stop.wait()
+
+
 def say(**what: Any) -> None:
     print(json.dumps(what), flush=True)
 
@@ -73,7 +98,7 @@ def say(**what: Any) -> None:
 async def main(name: str, url: str) -> None:
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    await {"product": product, "bare": bare}[name](url, stop)
+    await {"product": product, "bare": bare, "echo": echo}[name](url, stop)
 
 
 if __name__ == "__main__":

@@ -24,3 +24,4 @@ if __name__ == "__main__":
     resolve("setup.lock", str(PROJECT), "--group", "test")
     resolve("check.lock", "--group", "check", *pinned)
     resolve("app.lock", str(PROJECT), *pinned)
+    resolve("aiogram.lock", "--group", "aiogram")

@@ -55,6 +55,10 @@ class Settings(BaseSettings):
     sandbox_telegram_port: Port = Field(
         8801, description="Port of the sandbox Telegram, which `http://telegram.sandbox` stands for."
     )
+    sandbox_max_port: Port = Field(
+        8802, description="Port of the sandbox MAX, which `http://max.sandbox` stands for."
+    )
+    sandbox_window_port: Port = Field(8803, description="Port of the sandbox's window, and of its control API.")
     telegram_base_url: str = Field(
         "https://api.telegram.org", pattern=r"^https?://[^/\s]+(/\S*)?$", description="The Telegram Bot API."
     )

@@ -4,7 +4,8 @@ A process opens a `Product` from its settings and hands its pieces to use cases.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from collections import ChainMap
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -114,11 +115,11 @@ async def open_product(
     *,
     say: Say = quietly,
     upgrade: bool = False,
-    sandbox: Mapping[str, tuple[str, int]] | None = None,
+    sandbox: MutableMapping[str, tuple[str, int]] | None = None,
     name: str = "pressroom",
 ) -> AsyncGenerator[Product]:
     """`upgrade` migrates an older database too; without it only an empty one is prepared, and an older one is
-    refused. `sandbox` says where the emulators listen, when not where the settings say."""
+    refused. `sandbox` says where the emulators listen, when not where the settings say; it may be filled later."""
     async with reach_database(settings, say) as url:
         keyring = load_keyring(settings)
         state = await status(url)
@@ -132,7 +133,11 @@ async def open_product(
         db = await Database.open(
             url, size=settings.database_pool_size, name=name, pooled=settings.database_pooler
         )
-        hosts = {"telegram.sandbox": ("127.0.0.1", settings.sandbox_telegram_port), **(sandbox or {})}
+        usual = {
+            "telegram.sandbox": ("127.0.0.1", settings.sandbox_telegram_port),
+            "max.sandbox": ("127.0.0.1", settings.sandbox_max_port),
+        }
+        hosts = usual if sandbox is None else ChainMap(sandbox, usual)
         try:
             async with open_session(hosts=hosts, user_agent=f"Pressroom/{__version__}") as http:
                 defaults = {"telegram": {"base_url": settings.telegram_base_url}}

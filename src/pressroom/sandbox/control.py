@@ -7,19 +7,22 @@ to be JSON (which browsers ask leave for), and the name in `Host` has to be this
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, cast
+from typing import Any, Literal, cast
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from pressroom.sandbox.core.faults import WISHES, Fault
+from pressroom.sandbox.core.faults import Fault
 from pressroom.sandbox.core.view import VERBS, NoSuch, NotPossible, Provider
 from pressroom.sandbox.core.world import World
 
 PAGE = 1_000
 BODY_BYTES = 64 << 20  # a file that a person sends comes as base64 inside the JSON
+LAST_SECOND = 253_402_300_799  # of the year 9999
+LONGEST_SECONDS = 86_400
 LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]", "testserver"})
 
 Handler = Callable[[World, Request], Awaitable[Response]]
@@ -168,6 +171,7 @@ async def _overview(world: World, _request: Request) -> Response:
                     "chats": len(provider.chats()),
                     "bots": provider.bots(),
                     "people": len(provider.people()),
+                    "errors": sorted(provider.errors),
                 }
                 for name, provider in world.providers.items()
             },
@@ -210,21 +214,60 @@ async def _plan(world: World, request: Request) -> Response:
     return JSONResponse(plan_fault(world, wish).as_json(), 201)
 
 
-def plan_fault(world: World, wish: dict[str, Any]) -> Fault:
-    unknown = set(wish) - WISHES
-    if unknown:
-        raise NotPossible(f"a fault has no {', '.join(sorted(unknown))}; it has {', '.join(sorted(WISHES))}")
-    if wish.get("provider") is not None and wish["provider"] not in world.providers:
-        raise NoSuch(
-            f"there is no emulator {wish['provider']!r} here; there is {', '.join(sorted(world.providers))}"
-        )
-    if wish.get("chat") is not None:
-        known = [world.providers[wish["provider"]]] if wish.get("provider") else list(world.providers.values())
-        wish = {**wish, "chat": _resolved(known, wish["chat"])}
+class FaultWish(BaseModel):
+    """What a caller may say of a fault; `core/faults.py` says what it means."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: Literal["fail", "drop", "slow", "duplicate", "reorder"]
+    provider: str | None = None
+    bot: str | None = None
+    chat: int | str | None = None
+    method: str | None = None
+    times: int | None = 1
+    skip: int = 0
+    probability: float = 1.0
+    since: float | None = None
+    until: float | None = None
+    name: str | None = None
+    code: int | None = None
+    description: str | None = None
+    retry_after: float | None = Field(None, ge=0, le=LONGEST_SECONDS)
+    seconds: float = Field(0.0, le=LONGEST_SECONDS)
+    before_effect: bool = True
+
+
+def plan_fault(world: World, given: dict[str, Any]) -> Fault:
     try:
-        return world.faults.plan(Fault(**wish))
-    except (ValueError, TypeError) as error:
+        wish = FaultWish.model_validate(given)
+    except ValidationError as error:
+        raise NotPossible(f"not a fault: {_said(error)}") from None
+    if wish.provider is not None and wish.provider not in world.providers:
+        raise NoSuch(
+            f"there is no emulator {wish.provider!r} here; there is {', '.join(sorted(world.providers))}"
+        )
+    where = [world.providers[wish.provider]] if wish.provider else list(world.providers.values())
+    if wish.name is not None:
+        where = _who_knows(where, wish.name)
+    chat = None if wish.chat is None else _resolved(where, wish.chat)
+    only = where[0].name if len(where) == 1 else wish.provider
+    fields: dict[str, Any] = {**wish.model_dump(), "chat": chat, "provider": only}
+    try:
+        return world.faults.plan(Fault(**fields))
+    except ValueError as error:
         raise NotPossible(f"not a fault: {error}") from None
+
+
+def _who_knows(providers: list[Provider], name: str) -> list[Provider]:
+    knowing = [provider for provider in providers if name in provider.errors]
+    if not knowing:
+        names = sorted({name for provider in providers for name in provider.errors})
+        raise NotPossible(f"not a fault: there is no error {name!r}; there is {', '.join(names)}")
+    return knowing
+
+
+def _said(error: ValidationError) -> str:
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
 
 
 async def _heal(world: World, request: Request) -> Response:
@@ -248,8 +291,12 @@ async def _move_clock(world: World, request: Request) -> Response:
             "the clock understands advance (seconds), set (Unix seconds) and freeze (true or false)"
         )
     for name in ("advance", "set"):
-        if name in wish and (isinstance(wish[name], bool) or not isinstance(wish[name], int | float)):
+        given = wish.get(name, 0)
+        if isinstance(given, bool) or not isinstance(given, int | float):
             raise NotPossible(f"{name} is a number of seconds")
+    to = wish.get("set", world.clock.now()) + wish.get("advance", 0)
+    if not 0 <= to <= LAST_SECOND:
+        raise NotPossible("the clock goes from 1970 to 9999")
     if "freeze" in wish:
         if wish["freeze"]:
             world.clock.freeze()

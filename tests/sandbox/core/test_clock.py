@@ -42,3 +42,13 @@ async def test_a_sleeper_wakes_when_the_clock_is_moved_past_its_time():
 
 async def test_a_running_clock_wakes_its_sleepers_by_itself():
     await asyncio.wait_for(Clock().sleep(0.01), 5)
+
+
+async def test_who_waits_on_the_wire_waits_for_real_seconds_or_until_the_clock_is_moved_past_them():
+    clock = Clock(0.0, frozen=True)
+
+    await asyncio.wait_for(clock.wait(0.01), 5)
+    waiting = asyncio.create_task(clock.wait(3600))
+    clock.advance(3600)  # before the task could begin
+
+    await asyncio.wait_for(waiting, 5)

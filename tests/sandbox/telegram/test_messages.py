@@ -180,7 +180,6 @@ async def test_4096_code_points_are_not_too_long(call, text):
         ({"text": "x", "chat_id": "@nobody"}, 400, "Bad Request: chat not found"),
         ({"text": "x", "chat_id": "abc"}, 400, "Bad Request: chat not found"),
         ({"text": "x" * 4097, "chat_id": 1}, 400, "Bad Request: chat not found"),
-        ({"text": "x", "chat_id": NEWS, "message_thread_id": 7}, 400, "Bad Request: message thread not found"),
         ({"text": " \n ", "chat_id": NEWS}, 400, "Bad Request: text must be non-empty"),
         ({"text": "x" * 4097, "chat_id": NEWS}, 400, "Bad Request: message is too long"),
         ({"text": "🙂" * 4097, "chat_id": NEWS}, 400, "Bad Request: message is too long"),

@@ -27,6 +27,7 @@ COMMANDS: dict[str, Entry] = {
     "push": Entry("Run", "push:command", "Put one post to work, from the command line."),
     "status": Entry("Look", "status:command", "Show on one screen what waits, what fails and what runs."),
     "doctor": Entry("Look", "doctor:command", "Check everything that can be wrong; each finding has its fix."),
+    "sandbox": Entry("Try", "sandbox:app", "A Telegram and a MAX on this machine, to point any bot at."),
     "markup": Entry("Try", "markup:app", "Telegram's markup: what a text says, or the exact error."),
     "workspace": Entry("Set up", "workspace:app", "The tenants: list, create, rename, pause, disable."),
     "endpoint": Entry("Set up", "endpoint:app", "The doors that senders push through, each with a secret."),

@@ -126,7 +126,13 @@ async def check_database_of(settings: Settings) -> list[Finding]:
 def check_ports(settings: Settings) -> list[Finding]:
     return [
         *_check_port(settings.api_host, settings.api_port, "API", "PRESSROOM_API_PORT"),
-        *_check_port("127.0.0.1", settings.sandbox_telegram_port, "sandbox", "PRESSROOM_SANDBOX_TELEGRAM_PORT"),
+        *_check_port(
+            "127.0.0.1", settings.sandbox_telegram_port, "sandbox Telegram", "PRESSROOM_SANDBOX_TELEGRAM_PORT"
+        ),
+        *_check_port("127.0.0.1", settings.sandbox_max_port, "sandbox MAX", "PRESSROOM_SANDBOX_MAX_PORT"),
+        *_check_port(
+            "127.0.0.1", settings.sandbox_window_port, "sandbox's window", "PRESSROOM_SANDBOX_WINDOW_PORT"
+        ),
     ]
 
 

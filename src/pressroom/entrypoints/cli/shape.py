@@ -27,21 +27,36 @@ class Command(TyperCommand):
     """One verb."""
 
     def __init__(self, name: str | None, *, help: str | None = None, **rest: Any) -> None:  # noqa: A002 - Typer's name
-        text, _, examples = (help or "").partition("\nExamples:\n")
-        super().__init__(name, help=text.strip(), **rest)
-        self.examples = dedent(examples).strip("\n")
+        text, self.examples = _text_and_examples(help)
+        super().__init__(name, help=text, **rest)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        if self.examples:
-            with formatter.section("Examples"):
-                formatter.write(indent(self.examples, "  ") + "\n")
+        _write_examples(self.examples, formatter)
+
+
+def _text_and_examples(help: str | None) -> tuple[str, str]:  # noqa: A002 - Typer's name
+    text, _, examples = (help or "").partition("\nExamples:\n")
+    return text.strip(), dedent(examples).strip("\n")
+
+
+def _write_examples(examples: str, formatter: Any) -> None:
+    if examples:
+        with formatter.section("Examples"):
+            formatter.write(indent(examples, "  ") + "\n")
 
 
 class Group(TyperGroup):
     """Several verbs, or nouns. Called without one it shows its help."""
 
+    def __init__(self, *, help: str | None = None, **rest: Any) -> None:  # noqa: A002 - Typer's name
+        text, self.examples = _text_and_examples(help)
+        super().__init__(help=text, **rest)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        _write_examples(self.examples, formatter)
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args and not ctx.resilient_parsing:
+        if not args and not ctx.resilient_parsing and not self.invoke_without_command:
             typer.echo(ctx.get_help(), err=True)
             raise typer.Exit(2)
         return super().parse_args(ctx, args)
@@ -78,9 +93,16 @@ class _Unloaded(Command):
 class Noun(typer.Typer):
     """The verbs of one noun."""
 
-    def __init__(self, help: str) -> None:  # noqa: A002 - Typer's name
-        super().__init__(cls=Group, help=help, add_completion=False, rich_markup_mode=None)
-        self.callback()(_no_options)
+    def __init__(self, help: str | None = None, *, itself: Function | None = None) -> None:  # noqa: A002 - Typer's name
+        """`itself` is what the noun does when no verb follows; its docstring is then the help.
+
+        It takes the context first, and has nothing to do when that has an `invoked_subcommand`.
+        """
+        super().__init__(
+            cls=Group, help=help, add_completion=False, rich_markup_mode=None,
+            invoke_without_command=itself is not None,
+        )  # fmt: skip
+        self.callback()(itself or _no_options)
 
     def verb(self, name: str, **settings: Any) -> Callable[[Function], Function]:
         """Registers a function. `settings` are Typer's, for what its signature cannot say."""

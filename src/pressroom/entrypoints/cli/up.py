@@ -8,8 +8,8 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +22,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from pressroom import __version__
-from pressroom.core.asgi import serving
 from pressroom.core.errors import BadSetup, Unavailable
 from pressroom.core.ids import uuid_v7
 from pressroom.core.logs import configure_logs
@@ -34,12 +33,13 @@ from pressroom.entrypoints.cli.output import Facts, answer, printable
 from pressroom.entrypoints.cli.serve import Port, run_fast, running, stop_on_signal
 from pressroom.example import WORKSPACE, working_push_secret
 from pressroom.sandbox.core.ledger import Effect
-from pressroom.sandbox.telegram import EXAMPLE_CHATS, TelegramSandbox
+from pressroom.sandbox.run import Options, Sandbox, run_sandbox
 from pressroom.settings import Settings, environment, load
 from pressroom.wiring import Product, Say, data_folder, embedded_folder, open_product, quietly
 
 ROLES = ("api", "dispatch")
 CHECK_SECONDS = 30
+TITLES = {"telegram": "Telegram", "max": "MAX"}
 ON_ITS_WAY = {Status.QUEUED, Status.CLAIMED, Status.SENDING, Status.RETRY}
 
 
@@ -47,6 +47,12 @@ def command(
     port: Port = None,
     sandbox_port: Annotated[
         int | None, typer.Option("--sandbox-port", min=0, max=65535, help="Port of the sandbox Telegram.")
+    ] = None,
+    max_port: Annotated[
+        int | None, typer.Option("--max-port", min=0, max=65535, help="Port of the sandbox MAX.")
+    ] = None,
+    window_port: Annotated[
+        int | None, typer.Option("--window-port", min=0, max=65535, help="Port of the sandbox's window.")
     ] = None,
     check_only: Annotated[
         bool,
@@ -67,9 +73,16 @@ def command(
     """
     if check_only:
         port = 0
-    if port == 0 and sandbox_port is None:
-        sandbox_port = 0
-    settings = load(data=data, api_port=port, sandbox_telegram_port=sandbox_port)
+    sandbox_port, max_port, window_port = (
+        0 if port == 0 and given is None else given for given in (sandbox_port, max_port, window_port)
+    )
+    settings = load(
+        data=data,
+        api_port=port,
+        sandbox_telegram_port=sandbox_port,
+        sandbox_max_port=max_port,
+        sandbox_window_port=window_port,
+    )
     asked = "log_level" in settings.model_fields_set
     configure_logs(settings.log_level if asked else "warning", settings.log_format)
     if not check_only:
@@ -85,8 +98,7 @@ class Running:
 
     product: Product
     api: str
-    telegram: str
-    sandbox: TelegramSandbox
+    sandbox: Sandbox
     secret: str | None
     stop: asyncio.Event
 
@@ -95,7 +107,7 @@ class Running:
             "version": __version__,
             "api": self.api,
             "docs": f"{self.api}/api/docs",
-            "sandbox": {"telegram": self.telegram},
+            "sandbox": dict(self.sandbox.urls),
             "push": {"url": f"{self.api}/ingest/push", "secret": self.secret},
             "data": str(data_folder(self.product.settings)),
         }
@@ -106,17 +118,16 @@ async def up(settings: Settings, *, as_json: bool) -> None:
     begun = time.perf_counter()
     notes = Console(stderr=True)
     with notes.status("Starting ...") as spinner:
-        async with _everything(settings, say=spinner.update) as everything:
-            with _only_one(settings, everything.api):
-                spinner.stop()
-                if as_json:
-                    print(json.dumps(everything.as_json()), flush=True)
-                else:
-                    _welcome(Console(), everything, time.perf_counter() - begun)
-                showing = asyncio.create_task(_show_arrivals(everything.sandbox, as_json=as_json))
-                await everything.stop.wait()
-                showing.cancel()
-                _say(notes, "\nStopping: what is under way is finished first. Ctrl-C again stops at once.")
+        async with _everything(settings, say=spinner.update, alone=True) as everything:
+            spinner.stop()
+            if as_json:
+                print(json.dumps(everything.as_json()), flush=True)
+            else:
+                _welcome(Console(), everything, time.perf_counter() - begun)
+            showing = asyncio.create_task(_show_arrivals(everything.sandbox, as_json=as_json))
+            await everything.stop.wait()
+            showing.cancel()
+            _say(notes, "\nStopping: what is under way is finished first. Ctrl-C again stops at once.")
     _say(notes, "Stopped. Your data stays; `up` goes on with it.")
 
 
@@ -126,7 +137,7 @@ async def check(settings: Settings) -> dict[str, Any]:
     Beside a running `up` either of the two may send it, so the deliveries are the judge.
     """
     begun = time.perf_counter()
-    async with _everything(settings, say=quietly) as everything, aiohttp.ClientSession() as http:
+    async with _everything(settings, say=quietly, alone=False) as everything, aiohttp.ClientSession() as http:
         ready = time.perf_counter()
         async with http.get(f"{everything.api}/api/health") as answer:
             health = await answer.json()
@@ -179,11 +190,14 @@ async def _settled(db: Database, receipt: dict[str, Any]) -> list[DeliveryRow]:
 
 
 @contextmanager
-def _only_one(settings: Settings, api: str) -> Generator[None]:
-    """Two on one data folder would each have a sandbox, and posts would appear in either."""
+def _only_one(settings: Settings) -> Generator[Callable[[str], None]]:
+    """Two on one data folder would each have a sandbox, and posts would appear in either.
+
+    Gives a function that takes down where this one answers, for the one that comes too late.
+    """
     folder = embedded_folder(settings)
     if folder is None:
-        yield
+        yield _nobody_asks
         return
     with open(folder / "up.lock", "a+", encoding="utf-8") as lock:
         try:
@@ -194,11 +208,19 @@ def _only_one(settings: Settings, api: str) -> Generator[None]:
                 f"Pressroom is up already on {folder}: {lock.read().strip() or 'it is just starting'}",
                 hint="use that one, stop it, or choose another folder with --data",
             ) from None
+
+        def answers_at(api: str) -> None:
+            lock.truncate(0)
+            lock.write(f"{api} (process {os.getpid()})")
+            lock.flush()
+
         lock.truncate(0)
-        lock.write(f"{api} (process {os.getpid()})")
-        lock.flush()
-        yield
+        yield answers_at
         lock.truncate(0)
+
+
+def _nobody_asks(_api: str) -> None:
+    """Without a data folder there is nothing to have alone."""
 
 
 def _say(notes: Console, text: str) -> None:
@@ -207,31 +229,44 @@ def _say(notes: Console, text: str) -> None:
 
 
 @asynccontextmanager
-async def _everything(settings: Settings, *, say: Say) -> AsyncGenerator[Running]:
-    sandbox = TelegramSandbox()
+async def _everything(settings: Settings, *, say: Say, alone: bool) -> AsyncGenerator[Running]:
+    """`alone` has the data folder for itself, and keeps what the sandbox holds in it."""
+    hosts: dict[str, tuple[str, int]] = {}
     async with (
         stop_on_signal() as stop,
-        serving(
-            sandbox, what="the sandbox Telegram", port=settings.sandbox_telegram_port,
-            hint="`pressroom up --port 0` picks free ports; PRESSROOM_SANDBOX_TELEGRAM_PORT names another",
-        ) as telegram_port,
-        open_product(
-            settings, say=say, upgrade=True, sandbox={"telegram.sandbox": ("127.0.0.1", telegram_port)},
-            name="pressroom up",
-        ) as product,
-        running(product, ROLES, stop=stop.set) as api,
-    ):  # fmt: skip
-        assert api is not None
-        secret = await working_push_secret(product.db, product.keyring)
-        yield Running(product, api, f"http://127.0.0.1:{telegram_port}", sandbox, secret, stop)
+        open_product(settings, say=say, upgrade=True, sandbox=hosts, name="pressroom up") as product,
+    ):
+        with _only_one(settings) if alone else nullcontext(_nobody_asks) as answers_at:
+            folder = embedded_folder(settings) if alone else None
+            async with run_sandbox(_sandbox_options(settings, folder)) as sandbox:
+                for name in ("telegram", "max"):
+                    hosts[f"{name}.sandbox"] = ("127.0.0.1", sandbox.ports()[name])
+                async with running(product, ROLES, stop=stop.set) as api:
+                    assert api is not None
+                    answers_at(api)
+                    secret = await working_push_secret(product.db, product.keyring)
+                    yield Running(product, api, sandbox, secret, stop)
+
+
+def _sandbox_options(settings: Settings, folder: Path | None) -> Options:
+    return Options(
+        telegram_port=settings.sandbox_telegram_port,
+        max_port=settings.sandbox_max_port,
+        window_port=settings.sandbox_window_port,
+        state=None if folder is None else folder / "sandbox.json",
+        ports_hint="`pressroom up --port 0` picks free ports; PRESSROOM_SANDBOX_..._PORT name others",
+    )
 
 
 def _welcome(console: Console, everything: Running, seconds: float) -> None:
     command, data = _own_command(), _with_data(everything.product.settings)
     table = Table.grid(padding=(0, 3))
     table.add_row("  [dim]API[/dim]", everything.api, f"[dim]reference:[/dim] {everything.api}/api/docs")
-    chats = ", ".join(chat.title for chat in EXAMPLE_CHATS)
-    table.add_row("  [dim]Sandbox[/dim]", everything.telegram, f"[dim]a Telegram of your own:[/dim] {chats}")
+    urls = everything.sandbox.urls
+    table.add_row(
+        "  [dim]Window[/dim]", urls["window"], "[dim]look here: chats of a Telegram and a MAX of your own[/dim]"
+    )
+    table.add_row("  [dim]Sandbox[/dim]", urls["telegram"], f"[dim]Telegram Bot API; MAX:[/dim] {urls['max']}")
     table.add_row("  [dim]Data[/dim]", str(data_folder(everything.product.settings)), "")
     console.print(f"\n  [bold]Pressroom {__version__}[/bold] is up [dim]({seconds:.1f} s)[/dim]\n")
     console.print(table)
@@ -267,11 +302,11 @@ def _with_data(settings: Settings) -> str:
     return f" --data {shlex.quote(str(data_folder(settings)))}"
 
 
-async def _show_arrivals(sandbox: TelegramSandbox, *, as_json: bool) -> None:
+async def _show_arrivals(sandbox: Sandbox, *, as_json: bool) -> None:
     console = Console()
-    titles = {chat.id: chat.title for chat in EXAMPLE_CHATS}
-    async for effect in sandbox.watch():
-        title = titles.get(effect.chat, str(effect.chat))
+    async for effect in sandbox.world.ledger.watch():
+        provider = sandbox.world.providers[effect.provider]
+        title = provider.chat(effect.chat)["title"]
         if as_json:
             print(json.dumps({"arrived": {"chat": title, "text": effect.text}}, ensure_ascii=False), flush=True)
         else:
@@ -284,4 +319,5 @@ def _arrival(effect: Effect, title: str, width: int) -> str:
     text = printable(" ".join(effect.text.split()))
     room = max(width - len(title) - 35, 20)
     shown = text if len(text) <= room else text[: room - 1] + "…"
-    return f"  [dim]{at}[/dim]  [green]✓[/green] Telegram · [bold]{escape(title)}[/bold]   {escape(shown)}"
+    where = TITLES[effect.provider]
+    return f"  [dim]{at}[/dim]  [green]✓[/green] {where} · [bold]{escape(printable(title))}[/bold]   {escape(shown)}"

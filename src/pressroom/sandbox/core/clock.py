@@ -6,7 +6,10 @@ clock that stands still.
 """
 
 import asyncio
+import contextlib
 import time
+from collections.abc import Coroutine, Mapping
+from typing import Any
 
 
 class Clock:
@@ -56,6 +59,26 @@ class Clock:
 
     async def sleep(self, seconds: float) -> None:
         await self.sleep_until(self.now() + seconds)
+
+    def state(self) -> dict[str, float | None]:
+        """How far it was moved, and where it stands still: time goes on while nobody runs the sandbox."""
+        return {"offset": self._offset, "stands_at": self._stands_at}
+
+    def restore(self, state: Mapping[str, float | None]) -> None:
+        self._offset, self._stands_at = state["offset"] or 0.0, state["stands_at"]
+        self._wake()
+
+    def wait(self, seconds: float) -> Coroutine[Any, Any, None]:
+        """For somebody on the wire: that many real seconds, or fewer where this clock is moved past them.
+
+        They count from now on, whenever the waiting begins.
+        """
+        return self._wait_until(self.now() + seconds, seconds)
+
+    async def _wait_until(self, at: float, seconds: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.sleep_until(at)
 
     def _wake(self) -> None:
         self._moved.set()

@@ -29,6 +29,14 @@ class Parcel:
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """What the bot answered with when it took an update. Many answer with nothing, some with a call."""
+
+    kind: str  # MIME type, with its parameters
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """Why an attempt failed. `status` is 0 when no answer came."""
 
@@ -40,8 +48,10 @@ class Failure:
 class Courier:
     """`backoff` gives the seconds before a repetition, counted from 1, or None to give the update up.
 
-    `taken` hears of each success with the body of the answer; `failed` of each failure, before the wait; `dropped` of
-    updates that were given up.
+    Where the bot itself says how long to wait, that holds.
+
+    `taken` hears of each success with what was answered; `failed` of each failure, before the wait; `dropped` of
+    updates that were given up. `good` are the statuses of a success.
     """
 
     def __init__(
@@ -55,9 +65,10 @@ class Courier:
         parallel: int,
         seconds: float,
         backoff: Callable[[int], float | None],
-        taken: Callable[[Parcel, bytes], None],
+        taken: Callable[[Parcel, Reply], None],
         failed: Callable[[Parcel, Failure], None],
         dropped: Callable[[Parcel], None],
+        good: range = range(200, 300),
     ) -> None:
         self.url = url
         self._world, self._provider, self._bot = world, provider, bot
@@ -65,6 +76,7 @@ class Courier:
         self._room = asyncio.Semaphore(parallel)
         self._seconds, self._backoff = seconds, backoff
         self._taken, self._failed, self._dropped = taken, failed, dropped
+        self._good = good
         self._lines: dict[Hashable, deque[Parcel]] = {}
         self._news: dict[Hashable, asyncio.Event] = {}
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
@@ -80,11 +92,15 @@ class Courier:
                 self._empty(parcel.source, line), f"webhook of {self._bot} to {self.url}"
             )
 
-    async def close(self) -> None:
-        """Stop; what was not taken stays the provider's."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
+    def stop(self) -> None:
+        """At once: nobody hears of what is on its way. What was not taken stays the provider's."""
+        for task in self._tasks.values():
             task.cancel()
+
+    async def close(self) -> None:
+        """Stop, and wait until connections are closed."""
+        tasks = list(self._tasks.values())
+        self.stop()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _empty(self, source: Hashable, line: deque[Parcel]) -> None:
@@ -128,7 +144,10 @@ class Courier:
             wait = self._backoff(attempt)
             if wait is None:
                 break
-            await self._world.clock.sleep(failure.retry_after if failure.retry_after is not None else wait)
+            wait = failure.retry_after or wait
+            if self._world.clock.now() + wait > parcel.expires_at:
+                break
+            await self._world.clock.sleep(wait)
             fault = self._fault(parcel)
         self._dropped(parcel)
         return False
@@ -149,15 +168,23 @@ class Courier:
                     allow_redirects=False,
                     timeout=aiohttp.ClientTimeout(total=self._seconds),
                 ) as response:
-                    body = await response.content.read(ANSWER_BYTES)
+                    body = await _read(response.content)
             except (aiohttp.ClientError, OSError) as error:
                 return Failure(0, _reason(error))
             if fault is not None and fault.kind is Kind.DROP:  # it arrived, and the sender does not know
                 return Failure(0, "Connection reset by peer")
-            if 200 <= response.status < 300:
-                self._taken(parcel, body)
+            if response.status in self._good:
+                self._taken(parcel, Reply(response.headers.get("Content-Type", ""), body))
                 return None
             return Failure(response.status, response.reason or "", _retry_after(response))
+
+
+async def _read(content: aiohttp.StreamReader) -> bytes:
+    """All of it, or as much as anybody would look at."""
+    try:
+        return await content.readexactly(ANSWER_BYTES)
+    except asyncio.IncompleteReadError as whole:
+        return whole.partial
 
 
 def _reason(error: Exception) -> str:

@@ -6,7 +6,7 @@ oldest fault that fits is taken. Chance comes from the world's seed, so a run ca
 
 import re
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from fnmatch import translate
 from itertools import count
@@ -80,10 +80,6 @@ class Fault:
 
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if value is not None and name[0] != "_"}
-
-
-#: What a caller may say of a fault.
-WISHES = frozenset(each.name for each in fields(Fault)) - {"id", "hits", "_fits_method"}
 
 
 class Faults:

@@ -96,6 +96,18 @@ class Ledger:
             if seen >= self.total:
                 await news.wait()
 
+    def state(self) -> dict[str, Any]:
+        return {"total": self.total, "effects": [list(effect) for effect in self._effects]}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """After the emulators were. A smaller ledger than the one that was saved keeps the newest."""
+        self.total = int(state["total"])
+        effects = [Effect(*fields) for fields in state["effects"]]
+        for dropped in effects[: -self.size]:
+            if dropped.provider in self._forget:
+                self._forget[dropped.provider](dropped)
+        self._effects = deque(effects[-self.size :])
+
     def clear(self) -> None:
         """Forget the effects; numbers go on, so that nobody takes a new effect for one already seen."""
         self._effects.clear()

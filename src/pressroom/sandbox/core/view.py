@@ -89,6 +89,7 @@ class Provider(Protocol):
     """What an emulator offers besides its provider's own API. Raises `NoSuch` and `NotPossible`."""
 
     name: str  # "telegram", "max"
+    errors: Mapping[str, Any]  # that a fault may name
 
     def resolve_chat(self, given: str | int) -> int:
         """A chat's id, from its id in any spelling or its @name."""

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import timedelta
+from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
@@ -15,25 +16,75 @@ from pressroom.sandbox.core.faults import Fault, Kind
 from pressroom.sandbox.core.ledger import SIZE, Effect
 from pressroom.sandbox.core.wire import Gone, answer, to_json, under_fault
 from pressroom.sandbox.core.world import Call, World
-from pressroom.sandbox.telegram import chats, messages
+from pressroom.sandbox.telegram import (
+    absent,
+    chats,
+    commands,
+    copies,
+    edits,
+    media,
+    messages,
+    moderation,
+    topics,
+)
+from pressroom.sandbox.telegram.callbacks import Callbacks
+from pressroom.sandbox.telegram.deeds import Deeds
+from pressroom.sandbox.telegram.files import CONTENT_BYTES
 from pressroom.sandbox.telegram.model import Bot, Chat
 from pressroom.sandbox.telegram.parameters import Parameters, read_parameters
-from pressroom.sandbox.telegram.refusal import Refusal, planned
-from pressroom.sandbox.telegram.request import Method, Request
+from pressroom.sandbox.telegram.people import People, Person
+from pressroom.sandbox.telegram.rates import Rates
+from pressroom.sandbox.telegram.refusal import NAMED, Refusal, planned
+from pressroom.sandbox.telegram.request import Answer, Method, Request
+from pressroom.sandbox.telegram.saved import restore, saved
+from pressroom.sandbox.telegram.show import Show
 from pressroom.sandbox.telegram.state import EXAMPLE_BOT, EXAMPLE_TOKEN, PROVIDER, State, example_chats
+from pressroom.sandbox.telegram.updates import ROOM, Updates
+from pressroom.sandbox.telegram.webhooks import Webhooks
 
 #: Every method by its documented name.
-METHODS: Mapping[str, Method] = {**chats.METHODS, **messages.METHODS}
-_BY_SMALL_NAME = {name.lower(): (name, method) for name, method in METHODS.items()}
+METHODS: Mapping[str, Method] = {
+    **absent.METHODS,
+    **chats.METHODS,
+    **commands.METHODS,
+    **copies.METHODS,
+    **edits.METHODS,
+    **media.METHODS,
+    **messages.METHODS,
+    **moderation.METHODS,
+    **topics.METHODS,
+}
 
 
-class TelegramSandbox:
+#: What faults call the download of a file, which is no method.
+DOWNLOAD = "download"
+
+
+def _by_small_name(methods: Mapping[str, Method]) -> dict[str, tuple[str, Method]]:
+    return {name.lower(): (name, method) for name, method in methods.items()}
+
+
+#: What methods were called once, and still may be.
+FORMER_NAMES = {
+    "getchatmemberscount": "getChatMemberCount",
+    "kickchatmember": "banChatMember",
+    "setstickersetthumb": "setStickerSetThumbnail",
+}
+_BY_SMALL_NAME = {
+    **_by_small_name(METHODS),
+    **{former: (name, METHODS[name]) for former, name in FORMER_NAMES.items()},
+}
+
+
+class TelegramSandbox(Show):
     """One emulated Bot API. `bots` maps tokens to user names; `chats` come on top of the examples.
 
-    With `any_token` each well-formed token is a bot of its own, made when it first calls.
+    With `any_token` each well-formed token is a bot of its own, made when it first calls. With `strict_webhooks` they
+    need https, a port of Telegram's and a second between two of them. With `rate_limits` who sends too fast is told to
+    wait. `updates_kept` bounds what waits for each bot, `media_bytes` the contents of files.
     """
 
-    name = PROVIDER
+    errors = NAMED
 
     def __init__(
         self,
@@ -42,16 +93,31 @@ class TelegramSandbox:
         bots: Mapping[str, str] | None = None,
         chats: Iterable[Chat] = (),
         any_token: bool = False,
+        strict_webhooks: bool = False,
+        rate_limits: bool = False,
+        media_bytes: int = CONTENT_BYTES,
+        updates_kept: int = ROOM,
         ledger_size: int = SIZE,
     ) -> None:
         self.world = world or World(ledger_size=ledger_size)
-        self.state = State(
+        state = State(
             self.world,
             bots={EXAMPLE_TOKEN: EXAMPLE_BOT} if bots is None else bots,
             chats=[*example_chats(), *chats],
             any_token=any_token,
+            media_bytes=media_bytes,
         )
+        if rate_limits:
+            state.rates = Rates(self.world.clock.now)
+        self._updates = Updates(state, updates_kept)
+        self._webhooks = Webhooks(state, self._updates, self._answered, strict=strict_webhooks)
+        self._callbacks = Callbacks(state, self._updates)
+        self._people = People(state, self._callbacks)
+        super().__init__(state, Deeds(state, self._people))
+        hearing = {**self._updates.methods, **self._webhooks.methods, **self._callbacks.methods}
+        self._methods = {**_BY_SMALL_NAME, **_by_small_name(hearing)}
         self._control = control_app(self.world)
+        self.world.providers[PROVIDER] = self
 
     # What happened
 
@@ -76,6 +142,38 @@ class TelegramSandbox:
         """Each effect from now on, as it happens. Who falls behind by more than the ledger holds misses some."""
         return self.world.ledger.watch()
 
+    # Who acts
+
+    def person(self, name: str, **wish: str) -> Person:
+        """Somebody of that name; a new one is made with `username`, `last_name`, `language`."""
+        known = next((one for one in self._state.people.values() if one.first_name == name), None)
+        return Person(self._people, self._state, known or self._state.add_person(name, **wish))
+
+    # Saved state
+
+    def state(self) -> dict[str, Any]:
+        return {
+            **saved(self._state),
+            "updates": self._updates.state(),
+            "webhooks": self._webhooks.state(),
+            "callbacks": self._callbacks.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Webhooks go on at once, so that this needs a running event loop."""
+        self._updates.clear()
+        self._webhooks.clear()
+        self._callbacks.clear()
+        restore(self._state, state)
+        self._updates.restore(state["updates"])
+        self._callbacks.restore(state["callbacks"])
+        self._webhooks.restore(state["webhooks"])
+
+    async def aclose(self) -> None:
+        """Whoever polls is answered, and webhooks get no more."""
+        self._updates.close()
+        await self._webhooks.aclose()
+
     # What goes wrong
 
     def fail_next(
@@ -85,6 +183,7 @@ class TelegramSandbox:
         *,
         name: str | None = None,
         retry_after: timedelta | None = None,
+        bot: str | None = None,
         chat: int | None = None,
         times: int | None = 1,
         method: str = "send*",
@@ -93,24 +192,29 @@ class TelegramSandbox:
         wait = None if retry_after is None else retry_after.total_seconds()
         return self._plan(
             Fault(
-                Kind.FAIL, PROVIDER, chat=chat, times=times, method=method,
+                Kind.FAIL, PROVIDER, bot=bot, chat=chat, times=times, method=method,
                 code=code, description=description, name=name, retry_after=wait,
             )
         )  # fmt: skip
 
     def drop_next(
-        self, *, before_effect: bool, chat: int | None = None, times: int | None = 1, method: str = "send*"
+        self,
+        *,
+        before_effect: bool,
+        bot: str | None = None,
+        chat: int | None = None,
+        times: int | None = 1,
+        method: str = "send*",
     ) -> Fault:
         """Close the connection of the next calls without an answer, before or after they had their effect."""
-        return self._plan(
-            Fault(Kind.DROP, PROVIDER, chat=chat, times=times, method=method, before_effect=before_effect)
-        )
+        return self._plan(Fault(Kind.DROP, PROVIDER, bot, chat, method, times, before_effect=before_effect))
 
     def slow_next(
         self,
         seconds: float,
         *,
         before_effect: bool = False,
+        bot: str | None = None,
         chat: int | None = None,
         times: int | None = 1,
         method: str = "send*",
@@ -121,7 +225,7 @@ class TelegramSandbox:
         """
         return self._plan(
             Fault(
-                Kind.SLOW, PROVIDER, chat=chat, times=times, method=method,
+                Kind.SLOW, PROVIDER, bot=bot, chat=chat, times=times, method=method,
                 seconds=seconds, before_effect=before_effect,
             )
         )  # fmt: skip
@@ -139,10 +243,30 @@ class TelegramSandbox:
         path: str = scope.get("path", "")
         if scope["type"] != "http" or path.startswith("/sandbox"):
             await self._control(scope, receive, send)
+        elif path.startswith("/file/bot"):
+            await self._download(path, scope, receive, send)
         elif not path.startswith("/bot") or "/" not in path[4:]:
             await _refuse(send, Refusal(404, "Not Found"))
         else:
             await self._bot_api(path, scope, receive, send)
+
+    async def _download(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
+        token, _, given = path.removeprefix("/file/bot").partition("/")
+        try:
+            bot = self._bot(token)
+            fault = self._take_fault(bot, None, DOWNLOAD) if self.world.faults else None
+            if fault is not None:
+                await under_fault(fault, lambda: None, scope, receive)
+            content = self._state.files.download(bot.id, given)
+        except Refusal as refusal:
+            await _refuse(send, refusal)
+            return
+        except Gone:
+            return
+        if content is None:
+            await _refuse(send, Refusal(404, "Not Found"))
+        else:
+            await answer(send, 200, content, content_type=b"application/octet-stream")
 
     async def _bot_api(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         token, _, given = path[4:].partition("/")
@@ -151,7 +275,7 @@ class TelegramSandbox:
             parameters = await read_parameters(scope, receive)
             bot = self._bot(token)
             name, method = self._method(given or parameters.text("method"))
-            request = Request(self.state, bot, parameters, name)
+            request = Request(self._state, bot, parameters, name, receive)
             fault = self._fault(request) if self.world.faults else None
             if fault is None:
                 result = method(request)
@@ -166,28 +290,52 @@ class TelegramSandbox:
             self._note(bot, name, parameters, 0, "the connection was cut")
         else:
             self._note(bot, name, parameters, 200, "")
-            await answer(send, 200, to_json({"ok": True, "result": result}))
+            await answer(send, 200, _done(result))
+
+    async def _answered(self, bot: Bot, method: str, parameters: Parameters) -> None:
+        """What a webhook's answer asks for. Nobody hears of the result, and a fault can do no more than prevent it."""
+        status, said = 200, ""
+        try:
+            method, act = self._method(method)
+            request = Request(self._state, bot, parameters, method)
+            fault = self._fault(request) if self.world.faults else None
+            if fault is not None and fault.kind is Kind.DROP and fault.before_effect:
+                raise Refusal(0, "the connection was cut")
+            result = act(request)
+            if inspect.isawaitable(result):
+                await result
+        except Refusal as refusal:
+            status, said = refusal.code, refusal.description
+        self._note(bot, method, parameters, status, said)
 
     def _bot(self, token: str) -> Bot:
-        bot = self.state.bots.get(token)
+        bot = self._state.bots.get(token)
         if bot is not None:
             return bot
-        if not re.fullmatch(r"[1-9]\d*:.*", token) or len(token) > 80:
+        if not re.fullmatch(r"[1-9]\d*:.*", token, re.ASCII) or len(token) > 80:
             raise Refusal(401, "Unauthorized: invalid token specified")
-        if self.state.any_token:
-            return self.state.add_bot(token, f"bot_{token.partition(':')[0]}_bot")
-        raise Refusal(401, "Unauthorized")
+        number = int(token.partition(":")[0])
+        if number >= 1 << 54:
+            raise Refusal(401, "Unauthorized: invalid token specified")
+        if not self._state.any_token:
+            raise Refusal(401, "Unauthorized")
+        known = self._state.bots_by_id.get(number)
+        if known is not None:
+            return self._state.register(token, known)
+        return self._state.add_bot(token, f"bot_{number}_bot")
 
     def _method(self, name: str) -> tuple[str, Method]:
         try:
-            return _BY_SMALL_NAME[name.lower()]
+            return self._methods[name.lower()]
         except KeyError:
             raise Refusal(404, "Not Found: method not found") from None
 
     def _fault(self, request: Request) -> Fault | None:
-        chat = self.state.chat_for(request.bot, request.parameters.text("chat_id"))
-        number = None if chat is None else chat.id
-        fault = self.world.faults.take(PROVIDER, request.bot.username or "", number, request.method)
+        chat = self._state.chat_for(request.bot, request.parameters.text("chat_id"))
+        return self._take_fault(request.bot, None if chat is None else chat.key, request.method)
+
+    def _take_fault(self, bot: Bot, chat: int | None, method: str) -> Fault | None:
+        fault = self.world.faults.take(PROVIDER, bot.username or "", chat, method)
         if fault is not None and fault.kind is Kind.FAIL:
             raise planned(fault)
         return fault
@@ -197,10 +345,17 @@ class TelegramSandbox:
     ) -> None:
         chat = None
         if bot is not None and parameters is not None and (given := parameters.text("chat_id")):
-            found = self.state.chat_for(bot, given)
-            chat = None if found is None else found.id
+            found = self._state.chat_for(bot, given)
+            chat = None if found is None else found.key
         name = "" if bot is None else bot.username or ""
         self.world.calls.append(Call(self.world.clock.now(), PROVIDER, name, method, chat, status, said))
+
+
+def _done(result: Any) -> bytes:
+    if not isinstance(result, Answer):
+        return to_json({"ok": True, "result": result})
+    described = b',"description":' + to_json(result.description) if result.description else b""
+    return b'{"ok":true,"result":' + result.result + described + b"}"
 
 
 async def _refuse(send: Send, refusal: Refusal) -> None:

@@ -59,16 +59,32 @@ NAMED: Mapping[str, tuple[int, str]] = {
         400,
         NOT_MODIFIED,
     ),
+    "group_deleted": (403, "Forbidden: the group chat was deleted"),
+    "query_too_old": (
+        400,
+        "Bad Request: query is too old and response timeout expired or query ID is invalid",
+    ),
+    "edit_not_found": (400, "Bad Request: message to edit not found"),
+    "reply_not_found": (400, "Bad Request: message to be replied not found"),
+    "not_found": (404, "Not Found"),
     "media_expired": (400, "Bad Request: wrong file_id or the file is temporarily unavailable"),
     "url_failed": (400, "Bad Request: failed to get HTTP URL content"),
     "conflict": (
         409,
         "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
     ),
+    "webhook_active": (
+        409,
+        "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+    ),
     "too_large": (413, "Request Entity Too Large"),
     "restart": (500, "Internal Server Error: restart"),
     "bad_gateway": (502, "Bad Gateway"),
 }
+
+
+#: Where the ids of supergroups begin, and count down.
+SUPERGROUPS = -1_000_000_000_000
 
 
 def planned(fault: Fault) -> Refusal:
@@ -81,6 +97,8 @@ def planned(fault: Fault) -> Refusal:
         description = (
             description.format(**parameters) or f"{phrase(code)}: retry after {parameters['retry_after']}"
         )
+    if fault.name == "migrated":
+        parameters["migrate_to_chat_id"] = SUPERGROUPS - abs(fault.chat or 1)
     return Refusal(code, fault.description or description or phrase(code), parameters)
 
 

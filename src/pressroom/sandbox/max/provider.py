@@ -1,0 +1,310 @@
+"""The sandbox besides its Bot API: what happened in it, what shall go wrong, who is there, and what is saved of it."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+from pressroom.sandbox.core.faults import Fault, Kind
+from pressroom.sandbox.core.ledger import Effect
+from pressroom.sandbox.core.view import ActorView, ChatView, MessageView, NoSuch, NotPossible
+from pressroom.sandbox.core.world import World
+from pressroom.sandbox.max.attachments import Attachments
+from pressroom.sandbox.max.callbacks import Callbacks
+from pressroom.sandbox.max.chats import Chats
+from pressroom.sandbox.max.errors import NAMED
+from pressroom.sandbox.max.messages import Messages
+from pressroom.sandbox.max.model import Chat, ChatKind, NewChat
+from pressroom.sandbox.max.people import People, Person, Wish
+from pressroom.sandbox.max.saved import Saved, SavedFile, SavedSubscription, SavedUpdate, as_json, from_json
+from pressroom.sandbox.max.state import CHANNEL_OWNER, State
+from pressroom.sandbox.max.updates import Updates
+from pressroom.sandbox.max.uploads import Uploads
+from pressroom.sandbox.max.views import actor_view, chat_view, message_view
+
+EXAMPLE_TOKEN = "sandbox-example-max-bot-of-pressroom-00000000"  # noqa: S105 - opens nothing but this sandbox
+EXAMPLE_BOT = "pressroom_example_bot"
+EXAMPLE_CHATS = (
+    NewChat(-70000000000001, "Example news (MAX)", link="pressroom_example_news"),
+    NewChat(-70000000000002, "Example deals (MAX)", link="pressroom_example_deals"),
+)
+
+#: Effects that made a message: when the ledger drops one, the message goes too.
+_MADE = frozenset({"POST /messages", "writes", "posts"})
+
+
+class MaxWorld:
+    """MAX as `view.Provider`, as people and as tests see it."""
+
+    name = "max"
+    errors: Mapping[str, Any] = NAMED
+
+    def __init__(
+        self,
+        world: World | None,
+        *,
+        bots: Mapping[str, str] | None,
+        chats: Iterable[NewChat],
+        media_bytes: int,
+        processing: Mapping[str, timedelta],
+        token_lifetime: timedelta | None,
+        newest_only: bool,
+        strict_webhooks: bool,
+        fetch_images: bool,
+        mailbox: int,
+    ) -> None:
+        self.world = world = World() if world is None else world
+        self._state = state = State(world)
+        self._updates = updates = Updates(
+            world, state, newest_only=newest_only, strict_webhooks=strict_webhooks, mailbox=mailbox
+        )
+        self.uploads = uploads = Uploads(
+            world, media_bytes=media_bytes, processing=processing, token_lifetime=token_lifetime
+        )
+        attachments = Attachments(world, state, uploads, fetch=fetch_images)
+        self._messages = messages = Messages(world, state, updates, attachments)
+        self._group_chats = Chats(world, state, updates, uploads, messages)
+        self._callbacks = callbacks = Callbacks(world, state, updates, messages)
+        self._people = People(world, state, updates, uploads, messages, self._group_chats, callbacks)
+        for token, username in ({EXAMPLE_TOKEN: EXAMPLE_BOT} if bots is None else bots).items():
+            state.add_bot(token, username)
+        state.begin_with((*EXAMPLE_CHATS, *chats))
+        world.providers[self.name] = self
+        world.ledger.on_forget(self.name, self._forget)
+
+    def _forget(self, effect: Effect) -> None:
+        if effect.method in _MADE:
+            self._state.forget(str(effect.message_id))
+
+    # What happened
+
+    def effects(self, after: int = 0) -> list[Effect]:
+        """What the ledger still holds of MAX's effects after the one numbered `after`, oldest first."""
+        return self.world.ledger.effects(after, provider=self.name)
+
+    def messages(self, chat: str | int) -> list[str]:
+        """The texts that stand in one chat now, in order."""
+        return [message.text or "" for message in self._chat(chat).messages.values()]
+
+    # What goes wrong
+
+    def fail_next(
+        self,
+        code: int | None = None,
+        description: str | None = None,
+        *,
+        name: str | None = None,
+        retry_after: timedelta | None = None,
+        chat: str | int | None = None,
+        times: int | None = 1,
+        method: str = "POST /messages",
+    ) -> Fault:
+        """Refuse the next requests, before they have any effect; `name` is one of `errors.NAMED`."""
+        if name is not None and name not in NAMED:
+            raise ValueError(f"MAX knows no error {name!r}; it knows {', '.join(NAMED)}")
+        wait = None if retry_after is None else retry_after.total_seconds()
+        return self._plan(
+            Kind.FAIL,
+            chat=chat,
+            times=times,
+            method=method,
+            code=code,
+            description=description,
+            name=name,
+            retry_after=wait,
+        )
+
+    def drop_next(
+        self,
+        *,
+        before_effect: bool,
+        chat: str | int | None = None,
+        times: int | None = 1,
+        method: str = "POST /messages",
+    ) -> Fault:
+        """Close the connection of the next requests without an answer, before or after they had their effect."""
+        return self._plan(Kind.DROP, chat=chat, times=times, method=method, before_effect=before_effect)
+
+    def slow_next(
+        self,
+        seconds: float,
+        *,
+        before_effect: bool = False,
+        chat: str | int | None = None,
+        times: int | None = 1,
+        method: str = "POST /messages",
+    ) -> Fault:
+        """Wait before the answer; the effect comes first, or only after the wait if nobody hung up meanwhile."""
+        return self._plan(
+            Kind.SLOW, chat=chat, times=times, method=method, seconds=seconds, before_effect=before_effect
+        )
+
+    def _plan(self, kind: Kind, *, chat: str | int | None, **wish: Any) -> Fault:
+        resolved = None if chat is None else self.resolve_chat(chat)
+        return self.world.faults.plan(Fault(kind, provider=self.name, chat=resolved, **wish))
+
+    def heal(self) -> int:
+        """Forget the faults of MAX that have not happened yet; how many those were."""
+        faults = self.world.faults
+        return sum(faults.heal(fault.id) for fault in faults if fault.provider == self.name)
+
+    # People
+
+    def person(self, name: str) -> Person:
+        """The person of that name, made when there is none."""
+        try:
+            return Person(self, self._state.person_named(name))
+        except NoSuch:
+            return Person(self, self._state.add_person(name))
+
+    def has_bot(self, given: str | int) -> bool:
+        try:
+            self._state.bot_named(given)
+        except NoSuch:
+            return False
+        return True
+
+    # As the control API and the window see it
+
+    def resolve_chat(self, given: str | int) -> int:
+        return self._state.resolve(given)
+
+    def _chat(self, given: str | int) -> Chat:
+        return self._state.chats[self._state.resolve(given)]
+
+    def chats(self) -> list[ChatView]:
+        newest_first = sorted(self._state.chats.values(), key=lambda chat: chat.last_seq, reverse=True)
+        return [chat_view(self._state, chat) for chat in newest_first]
+
+    def chat(self, chat: int) -> ChatView:
+        return chat_view(self._state, self._chat(chat))
+
+    def messages_of(self, chat: int, *, before: int | str | None = None, limit: int = 50) -> list[MessageView]:
+        found: list[MessageView] = []
+        limit_mid = None if before is None else str(before)
+        for message in reversed(self._chat(chat).messages.values()):
+            if limit_mid is None or message.mid < limit_mid:
+                found.append(message_view(self._state, message))
+                if len(found) >= limit:
+                    break
+        return found[::-1]
+
+    def message(self, chat: int, message_id: int | str) -> MessageView:
+        found = self._chat(chat).messages.get(str(message_id))
+        if found is None:
+            raise NoSuch(f"there is no message {message_id!r} in this chat")
+        return message_view(self._state, found)
+
+    def bots(self) -> list[ActorView]:
+        return [actor_view(bot) for bot in self._state.bots.values()]
+
+    def people(self) -> list[ActorView]:
+        users = self._state.users.values()
+        return [actor_view(user) for user in users if not user.is_bot and user.id != CHANNEL_OWNER]
+
+    def file(self, file: str) -> tuple[str, bytes]:
+        found = self.uploads.content(file)
+        if found is None:
+            raise NoSuch("there is no such file, or its bytes are not kept any more")
+        return found
+
+    def add(self, what: str, wish: Mapping[str, Any]) -> dict[str, Any]:
+        makers: dict[str, tuple[str, Callable[[Wish], Any]]] = {
+            "chat": ("title kind id link username bots signed", self._add_chat),
+            "bot": ("token username id", self._add_bot),
+            "person": ("name id username", self._add_person),
+        }
+        if what not in makers:
+            raise NoSuch(f"MAX has no {what}; it has {', '.join(makers)}")
+        known, make = makers[what]
+        return dict(make(Wish(what, wish, known)))
+
+    def _add_chat(self, wish: Wish) -> ChatView:
+        kind = wish.text("kind") or ChatKind.CHANNEL
+        if kind not in (ChatKind.CHAT, ChatKind.CHANNEL):
+            raise NotPossible("kind is chat or channel; a dialog begins when a person starts a bot")
+        id_, link = wish.number("id"), wish.text("link") or wish.text("username")
+        if id_ is not None and (id_ >= 0 or id_ < -(1 << 63) or id_ in self._state.chats):
+            raise NotPossible("id of a chat is negative, and not taken")
+        if link is not None and (not re.fullmatch(r"@?[a-zA-Z][\w-]*", link) or self._has_link(link)):
+            raise NotPossible("link is a name of letters and digits, and not taken")
+        names = wish.items("bots")
+        bots = [self._state.bot_named(str(name)) for name in names]
+        title = str(wish.name("title"))
+        chat = self._state.add_chat(title, ChatKind(kind), as_id=id_, link=link.lstrip("@") if link else None)
+        chat.everyones, chat.signed = "bots" not in wish, bool(wish.raw("signed"))
+        for bot in bots:
+            self._state.make_admin(chat, bot)
+        return chat_view(self._state, chat)
+
+    def _has_link(self, link: str) -> bool:
+        return link.lstrip("@").casefold() in self._state.links
+
+    def _add_bot(self, wish: Wish) -> ActorView:
+        token, username = str(wish.name("token")), str(wish.name("username"))
+        if token in self._state.bots or self.has_bot(username):
+            raise NotPossible("there is a bot of that token or user name already")
+        return actor_view(self._state.add_bot(token, username, as_id=self._free(wish)))
+
+    def _add_person(self, wish: Wish) -> ActorView:
+        name = str(wish.name("name")).strip()
+        if not name or len(name) > 128:
+            raise NotPossible("a name has 1 to 128 characters")
+        person = self._state.add_person(name, as_id=self._free(wish), username=wish.text("username"))
+        return actor_view(person)
+
+    def _free(self, wish: Wish) -> int | None:
+        """An id that neither a user has nor would make two dialogs one."""
+        id_ = wish.number("id")
+        if id_ is None:
+            return None
+        dialogs = {id_ ^ user for user in self._state.users}
+        if id_ <= 0 or id_ >= 1 << 62 or id_ in self._state.users or dialogs & set(self._state.chats):
+            raise NotPossible("id is a positive number, and not taken")
+        return id_
+
+    def act(self, verb: str, wish: Mapping[str, Any]) -> dict[str, Any]:
+        return self._people.act(verb, wish)
+
+    # The state file
+
+    def state(self) -> dict[str, Any]:
+        state = self._state
+        boxes = [self._updates.box(bot) for bot in state.bots.values()]
+        return as_json(
+            Saved(
+                list(state.bots.values()),
+                [user for user in state.users.values() if not user.is_bot],
+                list(state.chats.values()),
+                [SavedFile(media, self.uploads.bytes_of(media)) for media in self.uploads.files.values()],
+                [
+                    SavedSubscription(
+                        box.bot.id, each.url, each.time, list(each.types) if each.types else None, each.secret
+                    )
+                    for box in boxes
+                    for each in box.subscriptions.values()
+                ],
+                [
+                    SavedUpdate(box.bot.id, each.number, each.at, each.type, each.chat, dict(each.body))
+                    for box in boxes
+                    for each in box.pending.values()
+                ],
+            )
+        )
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """In place of what there is. Raises ValueError for what is no state of MAX."""
+        saved = from_json(state)
+        self._state.replace(saved.bots, saved.people, saved.chats)
+        for each in saved.files:
+            self.uploads.adopt(each.media, each.content)
+        bots = {bot.id: bot for bot in saved.bots}
+        for update in saved.updates:
+            self._updates.adopt_update(
+                bots[update.bot], update.number, update.at, update.type, update.chat, update.body
+            )
+        for one in saved.subscriptions:
+            self._updates.adopt(bots[one.bot], one.url, one.time, one.types, one.secret)
+
+    async def aclose(self) -> None:
+        await self._updates.aclose()

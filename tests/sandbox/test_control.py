@@ -1,0 +1,205 @@
+"""The control API, as scripts and tests use it: over HTTP, at an emulator's own port."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from pressroom.sandbox.telegram import EXAMPLE_TOKEN
+
+NEWS = -1001000000001
+DEALS = -1001000000002
+
+
+@pytest.fixture
+async def http(telegram_stage, telegram) -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{telegram_stage.port}/") as session:
+        yield session
+
+
+async def send(http: aiohttp.ClientSession, text: str, chat: int = NEWS) -> int:
+    async with http.post(f"/bot{EXAMPLE_TOKEN}/sendMessage", json={"chat_id": chat, "text": text}) as response:
+        return response.status
+
+
+async def get(http: aiohttp.ClientSession, path: str, **parameters: str | int):
+    async with http.get(f"/sandbox{path}", params=parameters) as response:
+        return response.status, await response.json()
+
+
+async def post(http: aiohttp.ClientSession, path: str, body: object):
+    async with http.post(f"/sandbox{path}", json=body) as response:
+        return response.status, await response.json()
+
+
+async def test_the_overview_says_what_there_is(http):
+    await send(http, "x")
+
+    status, said = await get(http, "")
+
+    assert (status, said["effects"], said["frozen"], said["seed"]) == (200, 1, False, 0)
+    assert said["providers"]["telegram"]["chats"] >= 2
+    assert [bot["username"] for bot in said["providers"]["telegram"]["bots"]] == ["pressroom_example_bot"]
+
+
+async def test_the_ledger_is_filtered_and_paged(http):
+    for n in range(5):
+        await send(http, f"{n}", chat=DEALS if n % 2 else NEWS)
+
+    _, by_name = await get(http, "/ledger", provider="telegram", chat="@pressroom_example_deals")
+    _, page = await get(http, "/ledger", after=1, limit=2)
+    _, none = await get(http, "/ledger", method="sendPhoto")
+
+    assert [effect["text"] for effect in by_name["effects"]] == ["1", "3"]
+    assert [effect["seq"] for effect in page["effects"]] == [2, 3]
+    assert (none["effects"], none["total"]) == ([], 5)
+
+
+async def test_calls_tell_what_was_asked_and_refused(http):
+    await send(http, "x")
+    await send(http, "")
+
+    _, said = await get(http, "/calls")
+
+    assert [(call["method"], call["chat"], call["status"], call["description"]) for call in said["calls"]] == [
+        ("sendMessage", NEWS, 200, ""),
+        ("sendMessage", NEWS, 400, "Bad Request: message text is empty"),
+    ]
+
+
+async def test_events_stream_each_effect_and_go_on_after_the_last_one_seen(http):
+    await send(http, "first")
+    await send(http, "second")
+
+    async with http.get("/sandbox/events", headers={"Last-Event-ID": "1"}) as stream:
+        seen = [await _event(stream)]
+        await send(http, "third")
+        seen.append(await _event(stream))
+
+    assert stream.content_type == "text/event-stream"
+    assert [(one["seq"], one["text"]) for one in seen] == [(2, "second"), (3, "third")]
+
+
+async def _event(stream: aiohttp.ClientResponse) -> dict:
+    async with asyncio.timeout(10):
+        async for line in stream.content:
+            if line.startswith(b"data:") and b'"seq"' in line:
+                return json.loads(line[5:])
+    raise AssertionError("the stream ended")
+
+
+async def test_a_fault_is_planned_listed_and_healed(http):
+    status, planned = await post(
+        http, "/faults", {"kind": "fail", "name": "kicked", "chat": "@pressroom_example_news", "times": 2}
+    )
+    first = await send(http, "x")
+    elsewhere = await send(http, "x", chat=DEALS)
+    _, listed = await get(http, "/faults")
+
+    async with http.delete(f"/sandbox/faults/{planned['id']}") as response:
+        healed = await response.json()
+    async with http.delete(f"/sandbox/faults/{planned['id']}") as response:
+        again = response.status
+
+    assert (status, first, elsewhere) == (201, 403, 200)
+    assert [(one["chat"], one["times"], one["hits"]) for one in listed["faults"]] == [(NEWS, 1, 1)]
+    assert (healed, again, await send(http, "x")) == ({"healed": 1}, 404, 200)
+
+
+@pytest.mark.parametrize(
+    ("wish", "status", "said"),
+    [
+        ({"kind": "fail", "code": 500, "colour": "red"}, 422, "colour"),
+        ({"kind": "fail", "code": 500, "provider": "icq"}, 404, "icq"),
+        ({"kind": "fail", "code": 500, "chat": "@nobody"}, 404, "@nobody"),
+        ({"kind": "fail", "name": "boredom"}, 422, "boredom"),
+        ({"kind": "fail"}, 422, "code or a name"),
+        ({"kind": "slow", "seconds": "long"}, 422, "seconds"),
+        ({"kind": "fail", "code": "500"}, 422, "code"),
+        ({"kind": "drop", "times": True}, 422, "times"),
+        ({"kind": "fail", "code": 500, "method": 7}, 422, "method"),
+        ([], 422, "object"),
+    ],
+)
+async def test_a_fault_that_cannot_be_is_refused_and_named(http, telegram, wish, status, said):
+    answered, problem = await post(http, "/faults", wish)
+
+    assert (answered, said in problem["error"], bool(telegram.world.faults)) == (status, True, False)
+
+
+async def test_the_clock_is_moved_frozen_and_set(http, telegram):
+    _, frozen = await post(http, "/clock", {"freeze": True, "set": 1_000_000})
+    _, moved = await post(http, "/clock", {"advance": 3600})
+    _, shown = await get(http, "/clock")
+    _, thawed = await post(http, "/clock", {"freeze": False})
+
+    assert frozen == {"now": 1_000_000, "frozen": True}
+    assert moved == shown == {"now": 1_003_600, "frozen": True}
+    assert thawed["frozen"] is False
+    assert 1_003_600 <= telegram.world.clock.now() < 1_003_700
+
+
+@pytest.mark.parametrize("wish", [{}, {"jump": 1}, {"advance": "1h"}, {"set": True}, {"advance": 1e300}])
+async def test_a_wish_that_the_clock_does_not_understand_is_refused(http, telegram, wish):
+    before = telegram.world.clock.now()
+
+    status, said = await post(http, "/clock", wish)
+
+    assert (status, bool(said["error"])) == (422, True)
+    assert abs(telegram.world.clock.now() - before) < 60
+
+
+async def test_people_write_through_the_control_api(http):
+    await post(http, "/telegram/people", {"name": "Anna"})
+    await post(http, "/telegram/act/starts", {"person": "Anna", "bot": "pressroom_example_bot"})
+    status, done = await post(
+        http, "/telegram/act/writes", {"person": "Anna", "bot": "pressroom_example_bot", "text": "How much?"}
+    )
+
+    async with http.get(f"/bot{EXAMPLE_TOKEN}/getUpdates") as response:
+        updates = (await response.json())["result"]
+
+    assert (status, "message_id" in done) == (200, True)
+    assert [update["message"]["text"] for update in updates] == ["/start", "How much?"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/nothing"),
+        ("GET", "/icq/chats"),
+        ("GET", "/telegram/chats/@nobody"),
+        ("GET", "/telegram/chats/@nobody/messages"),
+        ("GET", "/telegram/files/none"),
+        ("POST", "/telegram/act/flies"),
+        ("POST", "/telegram/nothings"),
+        ("PUT", "/faults"),
+    ],
+)
+async def test_what_is_not_there_is_said_in_a_sentence(http, method, path):
+    async with http.request(method, f"/sandbox{path}", json={}) as response:
+        assert response.status == 404
+        assert (await response.json())["error"]
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[" * 100_000, b"\xff", b"[]", b'"x"'])
+async def test_bodies_that_are_no_object_are_refused(http, body):
+    headers = {"Content-Type": "application/json"}
+    async with http.post("/sandbox/telegram/act/writes", data=body, headers=headers) as response:
+        assert response.status == 422
+        assert (await response.json())["error"]
+
+
+async def test_pages_of_other_sites_can_neither_read_nor_write(http, telegram):
+    async with http.post(
+        "/sandbox/faults", data='{"kind": "drop"}', headers={"Content-Type": "text/plain"}
+    ) as simple:
+        assert simple.status == 422
+    async with http.get("/sandbox/ledger", headers={"Host": "evil.example:8801"}) as rebound:
+        assert rebound.status == 404
+    async with http.get("/sandbox/ledger", headers={"Origin": "https://evil.example"}) as read:
+        assert "Access-Control-Allow-Origin" not in read.headers
+
+    assert not telegram.world.faults
