@@ -57,10 +57,16 @@ async def test_a_list_shows_the_tokens_own_workspaces(api: Api, tenant: Workspac
     other = await add_workspace(api.product.db)
 
     _, _, own = await api.call("GET", "/api/v1/workspaces", token=token)
-    _, _, every = await api.call("GET", "/api/v1/workspaces?limit=200", token=admin)
+    every, path = set[str](), "/api/v1/workspaces?limit=200"
+    page = {"next": ""}
+    while page["next"] is not None:  # other tests of this database have made theirs
+        _, _, page = await api.call(
+            "GET", f"{path}&after={page['next']}" if page["next"] else path, token=admin
+        )
+        every |= {item["workspace_id"] for item in page["items"]}
 
     assert [item["workspace_id"] for item in own["items"]] == [str(tenant)]
-    assert {str(tenant), str(other)} <= {item["workspace_id"] for item in every["items"]}
+    assert {str(tenant), str(other)} <= every
 
 
 async def test_making_a_workspace_takes_admin_on_all(api: Api, token: str, admin: str):
