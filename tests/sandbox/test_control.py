@@ -44,6 +44,20 @@ async def test_the_overview_says_what_there_is(http):
     assert [bot["username"] for bot in said["providers"]["telegram"]["bots"]] == ["pressroom_example_bot"]
 
 
+async def test_chats_are_found_by_their_words_and_come_by_the_page(http):
+    await send(http, "x", chat=DEALS)
+
+    _, everything = await get(http, "/telegram/chats")
+    _, found = await get(http, "/telegram/chats", q="EXAMPLE N")
+    _, by_name = await get(http, "/telegram/chats", q="pressroom_example_d")
+    _, second = await get(http, "/telegram/chats", offset=1, limit=1)
+
+    assert [chat["id"] for chat in everything["chats"]] == [DEALS, NEWS]
+    assert ([chat["id"] for chat in found["chats"]], found["total"]) == ([NEWS], 1)
+    assert [chat["id"] for chat in by_name["chats"]] == [DEALS]
+    assert ([chat["id"] for chat in second["chats"]], second["total"]) == ([NEWS], 2)
+
+
 async def test_the_ledger_is_filtered_and_paged(http):
     for n in range(5):
         await send(http, f"{n}", chat=DEALS if n % 2 else NEWS)

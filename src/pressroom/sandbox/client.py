@@ -117,7 +117,14 @@ class ProviderClient:
         self.sandbox, self.name = sandbox, name
 
     def chats(self, q: str = "") -> list[dict[str, Any]]:
-        return self.sandbox.ask("GET", f"/sandbox/{self.name}/chats?{urlencode({'q': q})}")["chats"]
+        """Those with that in their title or name, the ones with the newest message first."""
+        found: list[dict[str, Any]] = []
+        while True:
+            query = urlencode({"q": q, "offset": len(found)})
+            page = self.sandbox.ask("GET", f"/sandbox/{self.name}/chats?{query}")
+            found += page["chats"]
+            if not page["chats"] or len(found) >= page["total"]:
+                return found
 
     def messages(self, chat: int | str, limit: int = 50) -> list[dict[str, Any]]:
         """The newest ones, oldest first, as the window shows them."""

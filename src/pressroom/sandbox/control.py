@@ -168,7 +168,7 @@ async def _overview(world: World, _request: Request) -> Response:
             "faults": len(list(world.faults)),
             "providers": {
                 name: {
-                    "chats": len(provider.chats()),
+                    "chats": len(provider.find_chats()),
                     "bots": provider.bots(),
                     "people": len(provider.people()),
                     "errors": sorted(provider.errors),
@@ -310,16 +310,11 @@ async def _move_clock(world: World, request: Request) -> Response:
 
 
 async def _chats(world: World, request: Request) -> Response:
-    chats = _provider(world, request).chats()
-    wanted = request.query_params.get("q", "").casefold()
-    if wanted:
-        chats = [
-            chat
-            for chat in chats
-            if wanted in chat["title"].casefold() or wanted in chat.get("username", "").casefold()
-        ]
-    offset, limit = _number(request, "offset", 0), _number(request, "limit", PAGE)
-    return JSONResponse({"total": len(chats), "chats": chats[max(offset, 0) :][: min(max(limit, 1), PAGE)]})
+    provider = _provider(world, request)
+    found = provider.find_chats(request.query_params.get("q", ""))
+    offset, limit = max(_number(request, "offset", 0), 0), min(max(_number(request, "limit", PAGE), 1), PAGE)
+    page = [provider.chat(chat) for chat in found[offset : offset + limit]]
+    return JSONResponse({"total": len(found), "chats": page})
 
 
 async def _chat(world: World, request: Request) -> Response:

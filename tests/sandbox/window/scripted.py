@@ -109,6 +109,9 @@ class ScriptedProvider:
                 return chat["id"]
         raise NoSuch(f"there is no chat {given!r}")
 
+    def find_chats(self, wanted: str = "") -> list[int]:
+        return [chat["id"] for chat in self.chats() if wanted.casefold() in chat["title"].casefold()]
+
     def chats(self) -> list[ChatView]:
         views = [self.chat(chat) for chat in self._chats]
         return sorted(views, key=lambda view: -(view["last"]["at"] if "last" in view else 0))

@@ -95,8 +95,12 @@ class Provider(Protocol):
         """A chat's id, from its id in any spelling or its @name."""
         ...
 
+    def find_chats(self, wanted: str = "") -> list[int]:
+        """Those with that in their title or name, in any case; those with the newest message first."""
+        ...
+
     def chats(self) -> list[ChatView]:
-        """All of them, those with the newest message first."""
+        """All of them, in that order."""
         ...
 
     def chat(self, chat: int) -> ChatView: ...

@@ -20,7 +20,7 @@ from pressroom.sandbox.max.saved import Saved, SavedFile, SavedSubscription, Sav
 from pressroom.sandbox.max.state import CHANNEL_OWNER, State
 from pressroom.sandbox.max.updates import Updates
 from pressroom.sandbox.max.uploads import Uploads
-from pressroom.sandbox.max.views import actor_view, chat_view, message_view
+from pressroom.sandbox.max.views import actor_view, chat_view, message_view, title
 
 EXAMPLE_TOKEN = "sandbox-example-max-bot-of-pressroom-00000000"  # noqa: S105 - opens nothing but this sandbox
 EXAMPLE_BOT = "pressroom_example_bot"
@@ -172,9 +172,19 @@ class MaxWorld:
     def _chat(self, given: str | int) -> Chat:
         return self._state.chats[self._state.resolve(given)]
 
+    def find_chats(self, wanted: str = "") -> list[int]:
+        wanted = wanted.casefold()
+        found = [
+            chat
+            for chat in self._state.chats.values()
+            if not wanted
+            or wanted in title(self._state, chat).casefold()
+            or wanted in (chat.link or "").casefold()
+        ]
+        return [chat.id for chat in sorted(found, key=lambda chat: chat.last_seq, reverse=True)]
+
     def chats(self) -> list[ChatView]:
-        newest_first = sorted(self._state.chats.values(), key=lambda chat: chat.last_seq, reverse=True)
-        return [chat_view(self._state, chat) for chat in newest_first]
+        return [self.chat(chat) for chat in self.find_chats()]
 
     def chat(self, chat: int) -> ChatView:
         return chat_view(self._state, self._chat(chat))

@@ -71,10 +71,17 @@ class Show:
     def resolve_chat(self, given: str | int) -> int:
         return self._state.chat_given(given).key
 
+    def find_chats(self, wanted: str = "") -> list[int]:
+        wanted = wanted.casefold()
+        found = [
+            chat
+            for chat in (*self._state.chats.values(), *self._state.dialogs.values())
+            if not wanted or wanted in _title(chat).casefold() or wanted in (chat.username or "").casefold()
+        ]
+        return [chat.key for chat in sorted(found, key=_newest, reverse=True)]
+
     def chats(self) -> list[ChatView]:
-        known = [*self._state.chats.values(), *self._state.dialogs.values()]
-        views = [self._chat_view(chat) for chat in known]
-        return sorted(views, key=lambda view: -(view["last"]["at"] if "last" in view else 0))
+        return [self.chat(chat) for chat in self.find_chats()]
 
     def chat(self, chat: int) -> ChatView:
         return self._chat_view(self._chat(chat))
@@ -117,7 +124,7 @@ class Show:
         view: ChatView = {
             "id": chat.key,
             "kind": chat.type,
-            "title": chat.title if chat.person is None else chat.person.name,
+            "title": _title(chat),
             "bots": self._bots_in(chat),
             "people": self._people_in(chat),
             "messages": len(chat.messages),
@@ -250,6 +257,15 @@ class Show:
 
     def act(self, verb: str, wish: Mapping[str, Any]) -> dict[str, Any]:
         return self._deeds.act(verb, wish)
+
+
+def _title(chat: Chat) -> str:
+    return chat.title if chat.person is None else chat.person.name
+
+
+def _newest(chat: Chat) -> float:
+    """When the newest message came that is still known; 0 where there is none."""
+    return chat.messages[next(reversed(chat.messages))].at if chat.messages else 0
 
 
 def _number(given: int | str) -> int:

@@ -59,6 +59,7 @@ class State:
         self.bots_by_name: dict[str, Bot] = {}
         self.bots_by_id: dict[int, Bot] = {}
         self.next_person = FIRST_PERSON
+        self._next_chat_ids: dict[str, int] = {}  # where the search for a free one begins
         self.files = Files(world.clock.now, media_bytes)
         self.rates: Rates | None = None  # nobody is told to slow down
         self._listeners: list[Listener] = []
@@ -85,7 +86,7 @@ class State:
         """Nobody and nothing, as before the first bot."""
         for known in (
             self.bots, self.people, self.chats, self.private, self.dialogs, self.names,
-            self.bots_by_name, self.bots_by_id,
+            self.bots_by_name, self.bots_by_id, self._next_chat_ids,
         ):  # fmt: skip
             known.clear()
 
@@ -139,9 +140,11 @@ class State:
 
     def free_chat_id(self, kind: str) -> int:
         """Groups count down from -1, supergroups and channels from -1001000000001."""
-        number = -1 if kind == "group" else -1001000000001
+        family = "group" if kind == "group" else "channel"
+        number = self._next_chat_ids.get(family, -1 if family == "group" else -1001000000001)
         while number in self.chats:
             number -= 1
+        self._next_chat_ids[family] = number
         return number
 
     # As people and the control API name things
