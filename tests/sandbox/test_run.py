@@ -107,6 +107,7 @@ async def test_a_state_file_goes_on_where_the_last_one_stopped(tmp_path):
         shown = sandbox.telegram.messages_of(NEWS)
         next_one = await telegram(sandbox, "sendMessage", chat_id=NEWS, text="goes on")
 
+    assert (tmp_path / "sandbox.json").stat().st_mode & 0o777 == 0o600
     assert (after, len(after)) == (before, 2)
     assert [(one["text"], [entity["type"] for entity in one.get("entities", ())]) for one in shown] == [
         ("kept", ["bold"])

@@ -211,10 +211,14 @@ def save(world: World, file: Path) -> None:
     _write(world_state(world), file)
 
 
+def _for_us_alone(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def _write(state: Mapping[str, Any], file: Path) -> None:
     draft = file.with_name(f"{file.name}.draft")
     try:
-        with open(draft, "w", encoding="utf-8") as target:
+        with open(draft, "w", encoding="utf-8", opener=_for_us_alone) as target:
             json.dump(state, target, ensure_ascii=True, separators=(",", ":"))
             target.flush()
             os.fsync(target.fileno())

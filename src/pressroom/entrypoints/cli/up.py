@@ -263,10 +263,9 @@ def _welcome(console: Console, everything: Running, seconds: float) -> None:
     table = Table.grid(padding=(0, 3))
     table.add_row("  [dim]API[/dim]", everything.api, f"[dim]reference:[/dim] {everything.api}/api/docs")
     urls = everything.sandbox.urls
-    table.add_row(
-        "  [dim]Window[/dim]", urls["window"], "[dim]look here: chats of a Telegram and a MAX of your own[/dim]"
-    )
-    table.add_row("  [dim]Sandbox[/dim]", urls["telegram"], f"[dim]Telegram Bot API; MAX:[/dim] {urls['max']}")
+    table.add_row("  [dim]Window[/dim]", urls["window"], "[dim]see chats fill, write to bots[/dim]")
+    table.add_row("  [dim]Telegram[/dim]", urls["telegram"], "[dim]a Bot API of your own[/dim]")
+    table.add_row("  [dim]MAX[/dim]", urls["max"], "[dim]another[/dim]")
     table.add_row("  [dim]Data[/dim]", str(data_folder(everything.product.settings)), "")
     console.print(f"\n  [bold]Pressroom {__version__}[/bold] is up [dim]({seconds:.1f} s)[/dim]\n")
     console.print(table)
@@ -283,7 +282,7 @@ def _welcome(console: Console, everything: Running, seconds: float) -> None:
             soft_wrap=True,
         )
     console.print(
-        f"\n  It arrives here. [dim]The queue:[/dim] {command} status --watch{data} [dim]· Stop:[/dim] Ctrl-C\n"
+        f"\n  It arrives here and in the window. [dim]The queue:[/dim] {command} status --watch{data} [dim]· Stop:[/dim] Ctrl-C\n"
     )
 
 
