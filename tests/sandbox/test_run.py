@@ -127,6 +127,15 @@ async def test_a_file_that_is_no_state_is_refused_and_left_alone(tmp_path, text)
     assert file.read_text() == text
 
 
+async def test_a_state_that_could_not_be_kept_is_refused_before_anything_happens(tmp_path):
+    with pytest.raises(BadSetup, match="cannot be kept"):
+        async with run_sandbox(anywhere(state=tmp_path / "none" / "sandbox.json")):
+            pass
+    with pytest.raises(BadSetup, match="cannot be read"):
+        async with run_sandbox(anywhere(state=tmp_path)):
+            pass
+
+
 async def test_a_state_that_cannot_be_written_says_so(tmp_path):
     async with run_sandbox(anywhere()) as sandbox:
         with pytest.raises(BadSetup, match="cannot be saved"):

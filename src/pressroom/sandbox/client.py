@@ -79,13 +79,13 @@ class SandboxClient:
             return json.loads(response.read())
 
     def _open(self, verb: str, path: str, body: Mapping[str, Any] | None, *, seconds: float | None) -> Any:
-        request = urllib.request.Request(  # noqa: S310 - the address is the caller's own sandbox
-            self.url + path,
-            method=verb,
-            data=None if body is None else json.dumps(body).encode(),
-            headers={"Content-Type": "application/json"},
-        )
         try:
+            request = urllib.request.Request(  # noqa: S310 - the address is the caller's own sandbox
+                self.url + path,
+                method=verb,
+                data=None if body is None else json.dumps(body).encode(),
+                headers={"Content-Type": "application/json"},
+            )
             return _opener.open(request, timeout=seconds)
         except urllib.error.HTTPError as error:
             with error:

@@ -7,9 +7,9 @@ to be JSON (which browsers ask leave for), and the name in `Host` has to be this
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Literal, cast
+from typing import Any, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -235,6 +235,22 @@ class FaultWish(BaseModel):
     retry_after: float | None = Field(None, ge=0, le=LONGEST_SECONDS)
     seconds: float = Field(0.0, le=LONGEST_SECONDS)
     before_effect: bool = True
+
+    @model_validator(mode="after")
+    def _says_what_its_kind_understands(self) -> Self:
+        for name in self.model_fields_set & set(_ONLY_FOR):
+            if self.kind not in _ONLY_FOR[name] and getattr(self, name) is not None:
+                raise ValueError(f"{name} is for {' and '.join(_ONLY_FOR[name])}, not for {self.kind}")
+        if self.kind == "slow" and not self.seconds:
+            raise ValueError("slow needs seconds")
+        return self
+
+
+_ONLY_FOR = {
+    **dict.fromkeys(("name", "code", "description", "retry_after"), ("fail",)),
+    "seconds": ("slow",),
+    "before_effect": ("drop", "slow"),
+}
 
 
 def plan_fault(world: World, given: dict[str, Any]) -> Fault:

@@ -156,6 +156,8 @@ def _add_chats(world: World, number: int) -> None:
 
 def _load(world: World, file: Path) -> bool:
     """Whether there was something to go on with."""
+    if not os.access(file.parent, os.W_OK):
+        raise BadSetup(f"the sandbox's state cannot be kept in {file.parent}: no such folder, or not yours")
     try:
         text = file.read_text("utf-8")
     except FileNotFoundError:

@@ -225,7 +225,9 @@ def test_the_data_folder_of_the_command_line_is_shown_as_such(anywhere, tmp_path
 
 def test_the_settings_are_checked_without_starting_anything(anywhere, tmp_path, monkeypatch):
     for port in ("API", "SANDBOX_TELEGRAM", "SANDBOX_MAX", "SANDBOX_WINDOW"):
-        monkeypatch.setenv(f"PRESSROOM_{port}_PORT", "0")  # the usual ones may be taken, by a running `up` for one
+        monkeypatch.setenv(
+            f"PRESSROOM_{port}_PORT", "0"
+        )  # the usual ones may be taken, by a running `up` for one
     people, programs = both(anywhere, "config", "check", "--data", tmp_path / "new")
 
     assert "All is well." in people.out

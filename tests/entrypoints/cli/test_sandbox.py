@@ -48,6 +48,21 @@ def test_people_act_and_are_made_when_they_are_new(anywhere: Cli, sandbox: Runni
     assert sandbox.control.ledger()[-1]["text"] == "42"
 
 
+def test_bots_chats_and_people_are_made_and_listed(anywhere: Cli, sandbox: RunningSandbox):
+    port = sandbox.window_url.rpartition(":")[2]
+    anywhere("sandbox", "add", "bot", "username=my_bot", "token=42:my-secret")
+    anywhere("sandbox", "add", "person", "name=7", "--provider", "max")
+    chat = anywhere("sandbox", "add", "chat", "title=Night shift", "kind=supergroup", "--json").json
+
+    bots = anywhere("sandbox", "bots", "--provider", "telegram", "--json", "--at", port).json
+    people = anywhere("sandbox", "people", "--json").json
+    messages = anywhere("sandbox", "messages", chat["id"], "--json")
+
+    assert "my_bot" in [bot["username"] for bot in bots]
+    assert [(one["provider"], one["name"]) for one in people] == [("max", "7")]
+    assert (messages.code, messages.json) == (0, [])
+
+
 def test_a_fault_is_planned_listed_and_healed(anywhere: Cli, sandbox: RunningSandbox):
     planned = anywhere(
         "sandbox", "fault", "fail", "--code", 429, "--retry-after", 5, "--chat", "@pressroom_example_news",
@@ -83,6 +98,13 @@ def test_the_clock_is_moved(anywhere: Cli, sandbox: RunningSandbox, arguments, s
         (("messages", "@nobody"), 3, "nobody"),
         (("fault", "explode"), 2, "kind"),
         (("fault", "fail"), 2, "code or a name"),
+        (("fault", "drop", "--name", "kicked"), 2, "name is for fail"),
+        (("fault", "slow"), 2, "needs seconds"),
+        (("fault", "slow", "--seconds", "1", "--since", "0001-01-01"), 2, "out of reach"),
+        (("clock", "--set", "0001-01-01"), 2, "out of reach"),
+        (("chats", "--at", "somewhere"), 2, "is no address"),
+        (("add", "dog", "name=Rex"), 2, "cannot be made"),
+        (("add", "chat", "title=x", "colour=red"), 2, "colour"),
         (("act", "flies", "person=Anna"), 3, "flies"),
         (("act", "writes", "Anna"), 2, "has no ="),
         (("heal", "99"), 3, "99"),

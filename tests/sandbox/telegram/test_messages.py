@@ -393,7 +393,7 @@ async def test_the_ledger_is_read_over_http_from_where_one_stopped(call, http):
     [
         ({"kind": "fail", "code": 502, "times": 2}, 502),
         ({"kind": "fail", "code": 429, "retry_after": 3}, 429),
-        ({"kind": "slow", "seconds": 0}, 200),
+        ({"kind": "slow", "seconds": 0.001}, 200),
     ],
 )
 async def test_a_fault_is_planned_over_http(call, http, fault, status):

@@ -108,7 +108,7 @@ def start(
         any_token=not known_tokens,
         strict_webhooks=strict_webhooks,
         rate_limits=rate_limits,
-        starts_at=None if starts_at is None else starts_at.timestamp(),
+        starts_at=None if starts_at is None else _unix(starts_at, "clock"),
         state=state,
     )
     run_fast(_run(options, as_json=as_json, silent=quiet_please), settings)
@@ -173,7 +173,79 @@ app = Noun(itself=start)
 
 
 def _sandbox(at: str | None) -> SandboxClient:
-    return SandboxClient(at or f"http://127.0.0.1:{load().sandbox_window_port}")
+    """A port alone means this machine."""
+    if at is None or at.isdigit():
+        at = f"http://127.0.0.1:{at or load().sandbox_window_port}"
+    if not at.startswith(("http://", "https://")):
+        raise InvalidInput(f"{at!r} is no address", hint="as http://127.0.0.1:8803, or 8803", field="at")
+    return SandboxClient(at)
+
+
+@app.verb("bots")
+def bots(provider: Provider = None, at: At = None, as_json: Json = False) -> None:
+    """List the bots. Any well-formed token makes one when it first calls; `add bot` makes one before.
+
+    Examples:
+    pressroom sandbox bots
+    """
+    _list_actors("bots", "No bots.", provider, at, as_json=as_json)
+
+
+@app.verb("people")
+def people(provider: Provider = None, at: At = None, as_json: Json = False) -> None:
+    """List the people who use the messengers.
+
+    Examples:
+    pressroom sandbox people --provider max
+    """
+    _list_actors(
+        "people",
+        "Nobody yet: `pressroom sandbox act starts person=Anna bot=...` makes one.",
+        provider,
+        at,
+        as_json=as_json,
+    )
+
+
+def _list_actors(what: str, empty: str, provider: str | None, at: str | None, *, as_json: bool) -> None:
+    sandbox = _sandbox(at)
+    names = [provider] if provider else sorted(sandbox.overview()["providers"])
+    found = [
+        {"provider": name, **one}
+        for name in names
+        for one in sandbox.ask("GET", f"/sandbox/{name}/{what}")[what]
+    ]
+    rows = [(one["name"], one["provider"], str(one["id"]), one.get("username", "")) for one in found]
+    answer(as_json, found, Table(("Name", "Where", "Id", "User name"), rows, empty=empty))
+
+
+@app.verb("add")
+def add(
+    what: Annotated[str, typer.Argument(help="chat, bot or person.")],
+    wishes: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="What it is like.")
+    ] = None,
+    provider: Provider = None,
+    at: At = None,
+    as_json: Json = False,
+) -> None:
+    """Make a chat, a bot or a person.
+
+    A chat takes title and kind (channel, group, supergroup; at MAX channel or chat); a bot username and token; a
+    person name. What else they take, a wrong word tells.
+
+    Examples:
+    pressroom sandbox add bot username=my_bot token=42:my-secret
+    pressroom sandbox add chat title='Night shift' kind=supergroup
+    pressroom sandbox add person name=Anna --provider max
+    """
+    places = {"chat": "chats", "bot": "bots", "person": "people"}
+    if what not in places:
+        raise InvalidInput(f"{what!r} cannot be made", hint="chat, bot or person", field="what")
+    wish = dict(_wish(one) for one in wishes or [])
+    made = _sandbox(at).ask("POST", f"/sandbox/{provider or 'telegram'}/{places[what]}", wish)
+    shown = [(name, str(value)) for name, value in made.items() if not isinstance(value, list)]
+    answer(as_json, made, Facts(shown))
 
 
 @app.verb("chats")
@@ -193,7 +265,7 @@ def chats(provider: Provider = None, at: At = None, as_json: Json = False) -> No
     answer(as_json, found, Table(("Chat", "Where", "Kind", "Id", "Messages"), rows, empty="No chats."))
 
 
-@app.verb("messages")
+@app.verb("messages", context_settings={"ignore_unknown_options": True})  # ids of chats begin with a minus
 def messages(
     chat: Annotated[str, typer.Argument(help="Its id or @name.")],
     provider: Provider = None,
@@ -205,7 +277,7 @@ def messages(
 
     Examples:
     pressroom sandbox messages @pressroom_example_news
-    pressroom sandbox messages --provider max -- -70000000000001
+    pressroom sandbox messages --provider max -70000000000001
     """
     found = _sandbox(at).provider(provider or "telegram").messages(chat, limit)
     rows = [
@@ -298,7 +370,13 @@ def fault(
     ] = None,
     times: Annotated[int, typer.Option("--times", min=0, help="How often; 0 means until it is healed.")] = 1,
     skip: Annotated[int, typer.Option("--skip", min=0, help="So many pass before.")] = 0,
-    probability: Annotated[float, typer.Option("--probability", min=0, max=1)] = 1.0,
+    probability: Annotated[
+        float, typer.Option("--probability", min=0, max=1, help="Of a hit; chance comes from --seed.")
+    ] = 1.0,
+    since: Annotated[
+        datetime | None, typer.Option("--since", help="Not before, on the sandbox's clock.")
+    ] = None,
+    until: Annotated[datetime | None, typer.Option("--until", help="Not from then on.")] = None,
     at: At = None,
     as_json: Json = False,
 ) -> None:
@@ -316,11 +394,13 @@ def fault(
     wish = {
         "name": name, "code": code, "description": description, "retry_after": retry_after, "seconds": seconds,
         "provider": provider, "bot": bot, "chat": chat, "method": method,
+        "since": None if since is None else _unix(since, "since"),
+        "until": None if until is None else _unix(until, "until"),
     }  # fmt: skip
     given = {field: value for field, value in wish.items() if value is not None}
-    planned = _sandbox(at).plan(
-        kind, **given, times=times or None, skip=skip, probability=probability, before_effect=not after_effect
-    )
+    if after_effect:
+        given["before_effect"] = False
+    planned = _sandbox(at).plan(kind, **given, times=times or None, skip=skip, probability=probability)
     answer(
         as_json,
         planned,
@@ -386,11 +466,18 @@ def clock(
     """
     shown = _sandbox(at).clock(
         advance=None if advance is None else _seconds(advance),
-        set=None if to is None else to.timestamp(),
+        set=None if to is None else _unix(to, "set"),
         freeze=freeze,
     )
     stands = ", standing still" if shown["frozen"] else ""
     answer(as_json, shown, f"{_time(shown['now'])}{stands}")
+
+
+def _unix(at: datetime, option: str) -> float:
+    try:
+        return at.timestamp()
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInput(f"{at} is out of reach: {error}", hint="from 1970 on", field=option) from None
 
 
 def _seconds(text: str) -> timedelta:
@@ -438,7 +525,11 @@ def _wish(given: str) -> tuple[str, Any]:
         read = json.loads(value)
     except (ValueError, RecursionError):
         return name, value
-    return name, value if name in ("text", "data", "payload") and not isinstance(read, str) else read
+    return name, value if name in _TEXTS and not isinstance(read, str) else read
+
+
+#: Fields whose values are texts even when they look like numbers.
+_TEXTS = {"text", "data", "payload", "title", "name", "username", "token", "person", "bot"}
 
 
 @app.verb("verbs")
