@@ -133,6 +133,9 @@ async def test_a_fault_is_planned_listed_and_healed(http):
         ({"kind": "drop", "name": "kicked"}, 422, "name is for fail"),
         ({"kind": "duplicate", "seconds": 1}, 422, "seconds is for slow"),
         ({"kind": "slow"}, 422, "needs seconds"),
+        ({"kind": "duplicate", "method": "sendMessage"}, 422, "webhook"),
+        ({"kind": "fail", "name": "kicked", "method": "webhook"}, 422, "not with an error by name"),
+        ({"kind": "fail", "code": 500, "since": 2, "until": 1}, 422, "until"),
         ({"kind": "slow", "seconds": "long"}, 422, "seconds"),
         ({"kind": "fail", "code": "500"}, 422, "code"),
         ({"kind": "drop", "times": True}, 422, "times"),
@@ -214,9 +217,62 @@ async def test_pages_of_other_sites_can_neither_read_nor_write(http, telegram):
         "/sandbox/faults", data='{"kind": "drop"}', headers={"Content-Type": "text/plain"}
     ) as simple:
         assert simple.status == 422
-    async with http.get("/sandbox/ledger", headers={"Host": "evil.example:8801"}) as rebound:
-        assert rebound.status == 404
-    async with http.get("/sandbox/ledger", headers={"Origin": "https://evil.example"}) as read:
-        assert "Access-Control-Allow-Origin" not in read.headers
+    for path in "/sandbox/ledger", f"/bot{EXAMPLE_TOKEN}/getMe":
+        async with http.get(path, headers={"Host": "evil.example:8801"}) as rebound:
+            assert rebound.status == 403
+        async with http.get(path, headers={"Origin": "https://evil.example"}) as read:
+            assert (read.status, "Access-Control-Allow-Origin" in read.headers) == (403, False)
 
     assert not telegram.world.faults
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "localhost:8801"}, 200),
+        ({"Host": "[::1]:8801"}, 200),
+        ({"Host": "192.168.1.7"}, 200),
+        ({"Host": "telegram.sandbox"}, 200),
+        ({"Host": "sandbox"}, 200),
+        ({"Host": "host.docker.internal:8801"}, 200),
+        ({"Origin": "http://localhost:5173"}, 200),
+        ({"Origin": "null"}, 403),
+        ({"Host": "localhost.evil.example"}, 403),
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+    ],
+)
+async def test_names_of_this_machine_are_answered(http, headers, status):
+    async with (
+        http.get(f"/bot{EXAMPLE_TOKEN}/getMe", headers=headers) as bot_api,
+        http.get("/sandbox/clock", headers=headers) as control,
+    ):
+        assert (bot_api.status, control.status) == (status, status)
+
+
+async def test_on_purpose_any_name_is_answered(http, telegram):
+    telegram.world.any_host = True
+
+    async with http.get("/sandbox/clock", headers={"Host": "sandbox.example.org"}) as response:
+        assert response.status == 200
+
+
+SURROGATE = '{"name": "\\ud83d", "title": "\\ud83d", "text": "\\ud83d", "description": "\\ud83d", "kind": "fail", "code": 500}'
+
+
+@pytest.mark.parametrize(
+    "path", ["/faults", "/clock", "/telegram/chats", "/telegram/people", "/telegram/act/posts"]
+)
+@pytest.mark.parametrize(
+    "body", [SURROGATE, '{"advance": 1' + "0" * 400 + "}", '{"advance": 1e999}', '{"until": NaN}']
+)
+async def test_what_cannot_be_said_again_is_not_taken_in(http, path, body):
+    async with http.post(
+        f"/sandbox{path}", data=body, headers={"Content-Type": "application/json"}
+    ) as response:
+        assert response.status == 422
+    for read in "/faults", "/ledger", "/telegram/chats", "/telegram/people":
+        assert (await get(http, read))[0] == 200
+
+
+async def test_the_ledger_of_no_emulator_is_not_there(http):
+    assert (await get(http, "/ledger", provider="zz", chat=1))[0] == 404

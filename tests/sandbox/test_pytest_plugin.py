@@ -102,7 +102,7 @@ def test_without_a_sandbox_the_error_says_how_to_start_one():
 
 
 def test_a_sandbox_with_options_of_ones_own():
-    running = sandbox_in_a_thread(Options(telegram_port=0, max_port=0, window_port=0, chats=3, seed=5))
+    running = sandbox_in_a_thread(Options(chats=3, seed=5))
     sandbox = next(running)
 
     assert sandbox.control.overview()["seed"] == 5

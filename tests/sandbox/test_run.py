@@ -115,16 +115,36 @@ async def test_a_state_file_goes_on_where_the_last_one_stopped(tmp_path):
     assert (next_one["result"]["message_id"], sandbox.world.ledger.total) == (2, 3)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"version": 99}', '{"version": 1}'])
-async def test_a_file_that_is_no_state_is_refused_and_left_alone(tmp_path, text):
+WHOLE = {"version": 1, "seed": 0, "chance": [3, [0] * 625, None], "clock": {"offset": 0, "stands_at": None}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe\x00",
+        b"[" * 100_000,
+        b"[]",
+        b"{}",
+        b'{"version": 99}',
+        b'{"version": 1}',
+        json.dumps({**WHOLE, "providers": []}).encode(),
+        json.dumps({**WHOLE, "providers": {"telegram": {}}}).encode(),
+        json.dumps({**WHOLE, "providers": {"telegram": 7}, "ledger": {}}).encode(),
+        json.dumps({**WHOLE, "providers": {"max": []}, "ledger": {}}).encode(),
+        json.dumps({**WHOLE, "providers": {}, "ledger": {"total": 1, "effects": [[1]]}}).encode(),
+    ],
+)
+async def test_a_file_that_is_no_state_is_refused_and_left_alone(tmp_path, content):
     file = tmp_path / "sandbox.json"
-    file.write_text(text)
+    file.write_bytes(content)
 
     with pytest.raises(BadSetup, match="is not a state"):
         async with run_sandbox(anywhere(state=file)):
             pass
 
-    assert file.read_text() == text
+    assert file.read_bytes() == content
 
 
 async def test_a_state_that_could_not_be_kept_is_refused_before_anything_happens(tmp_path):
@@ -134,6 +154,16 @@ async def test_a_state_that_could_not_be_kept_is_refused_before_anything_happens
     with pytest.raises(BadSetup, match="cannot be read"):
         async with run_sandbox(anywhere(state=tmp_path)):
             pass
+
+
+async def test_two_sandboxes_do_not_share_a_state(tmp_path):
+    options = anywhere(state=tmp_path / "sandbox.json")
+    async with run_sandbox(options):
+        with pytest.raises(BadSetup, match="another sandbox keeps its state"):
+            async with run_sandbox(options):
+                pass
+    async with run_sandbox(options) as again:
+        assert again.goes_on
 
 
 async def test_a_state_that_cannot_be_written_says_so(tmp_path):

@@ -15,24 +15,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from pressroom.sandbox.core.faults import Fault
+from pressroom.sandbox.core.faults import WEBHOOK, Fault
 from pressroom.sandbox.core.view import VERBS, NoSuch, NotPossible, Provider
+from pressroom.sandbox.core.wire import read_json, stranger
 from pressroom.sandbox.core.world import World
 
 PAGE = 1_000
 BODY_BYTES = 64 << 20  # a file that a person sends comes as base64 inside the JSON
 LAST_SECOND = 253_402_300_799  # of the year 9999
 LONGEST_SECONDS = 86_400
-LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]", "testserver"})
 
 Handler = Callable[[World, Request], Awaitable[Response]]
 Answer = Callable[[Request], Awaitable[Response]]
 
 
-def control_app(world: World, *, any_host: bool = False) -> Starlette:
-    """`any_host` is for a sandbox that is bound to other addresses than loopback on purpose."""
-
-    guarded = local_only(any_host=any_host)
+def control_app(world: World) -> Starlette:
+    guarded = local_only(world)
 
     def door(handler: Handler) -> Answer:
         async def answer(request: Request) -> Response:
@@ -71,18 +69,15 @@ def control_app(world: World, *, any_host: bool = False) -> Starlette:
     )
 
 
-def local_only(*, any_host: bool = False) -> Callable[[Answer], Answer]:
-    """Pages elsewhere that point a name of their own at this machine are turned away."""
+def local_only(world: World) -> Callable[[Answer], Answer]:
+    """Pages of other sites are turned away."""
 
     def door(answer: Answer) -> Answer:
         async def guarded(request: Request) -> Response:
-            name = request.headers.get("host", "").rsplit(":", 1)[0] or "testserver"
-            if any_host or name in LOCAL:
+            name = "" if world.any_host else stranger(request.scope)
+            if not name:
                 return await answer(request)
-            return _error(
-                404,
-                f"the sandbox does not answer to the name {name!r}, only to 127.0.0.1 and localhost",
-            )
+            return _error(403, f"the sandbox does not answer to {name!r}, only to names of this machine")
 
         return guarded
 
@@ -104,7 +99,10 @@ def _error(status: int, text: str) -> JSONResponse:
 
 
 def _provider(world: World, request: Request) -> Provider:
-    name = request.path_params["provider"]
+    return _named(world, request.path_params["provider"])
+
+
+def _named(world: World, name: str) -> Provider:
     if name not in world.providers:
         raise NoSuch(f"there is no emulator {name!r} here; there is {', '.join(sorted(world.providers))}")
     return world.providers[name]
@@ -119,8 +117,8 @@ async def _json(request: Request) -> dict[str, Any]:
         if len(body) > BODY_BYTES:
             raise NotPossible(f"the body is larger than {BODY_BYTES} bytes")
     try:
-        value = json.loads(body or b"{}")
-    except (ValueError, RecursionError) as error:
+        value = read_json(body or b"{}")
+    except ValueError as error:
         raise NotPossible(f"the body is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise NotPossible("the body has to be a JSON object")
@@ -144,7 +142,7 @@ def _scope(world: World, request: Request) -> dict[str, Any]:
     }
     if "chat" in request.query_params:
         chat = request.query_params["chat"]
-        known = [world.providers[scope["provider"]]] if "provider" in scope else list(world.providers.values())
+        known = [_named(world, scope["provider"])] if "provider" in scope else list(world.providers.values())
         scope["chat"] = _resolved(known, chat)
     return scope
 
@@ -243,6 +241,12 @@ class FaultWish(BaseModel):
                 raise ValueError(f"{name} is for {' and '.join(_ONLY_FOR[name])}, not for {self.kind}")
         if self.kind == "slow" and not self.seconds:
             raise ValueError("slow needs seconds")
+        if self.kind in ("duplicate", "reorder") and self.method not in (None, WEBHOOK):
+            raise ValueError(f"{self.kind} is for the method {WEBHOOK}")
+        if self.method == WEBHOOK and self.name is not None:
+            raise ValueError("a webhook answers with a code, not with an error by name")
+        if self.since is not None and self.until is not None and self.until <= self.since:
+            raise ValueError("until is not after since")
         return self
 
 
@@ -258,16 +262,13 @@ def plan_fault(world: World, given: dict[str, Any]) -> Fault:
         wish = FaultWish.model_validate(given)
     except ValidationError as error:
         raise NotPossible(f"not a fault: {_said(error)}") from None
-    if wish.provider is not None and wish.provider not in world.providers:
-        raise NoSuch(
-            f"there is no emulator {wish.provider!r} here; there is {', '.join(sorted(world.providers))}"
-        )
-    where = [world.providers[wish.provider]] if wish.provider else list(world.providers.values())
+    where = [_named(world, wish.provider)] if wish.provider else list(world.providers.values())
     if wish.name is not None:
         where = _who_knows(where, wish.name)
     chat = None if wish.chat is None else _resolved(where, wish.chat)
     only = where[0].name if len(where) == 1 else wish.provider
-    fields: dict[str, Any] = {**wish.model_dump(), "chat": chat, "provider": only}
+    bot = None if wish.bot is None else wish.bot.removeprefix("@")
+    fields: dict[str, Any] = {**wish.model_dump(), "chat": chat, "provider": only, "bot": bot}
     try:
         return world.faults.plan(Fault(**fields))
     except ValueError as error:

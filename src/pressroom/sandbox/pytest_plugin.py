@@ -12,6 +12,7 @@ It runs in a thread and a loop of its own, on free ports, so tests may block or 
 import asyncio
 import threading
 from collections.abc import Generator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -39,10 +40,16 @@ class RunningSandbox:
 
 
 def sandbox_in_a_thread(options: "Options | None" = None) -> Generator[RunningSandbox]:
-    """For fixtures of one's own: `yield from sandbox_in_a_thread(Options(strict_webhooks=True, ...))`."""
+    """For fixtures of one's own: `yield from sandbox_in_a_thread(Options(strict_webhooks=True))`.
+
+    Ports are free ones unless the options name others than the usual.
+    """
     from pressroom.sandbox.run import Options, run_sandbox
 
-    wanted = options or Options(telegram_port=0, max_port=0, window_port=0)
+    wanted, usual = options or Options(), Options()
+    for name in ("telegram_port", "max_port", "window_port"):
+        if getattr(wanted, name) == getattr(usual, name):
+            wanted = replace(wanted, **{name: 0})
     started: list[Any] = []
     ready = threading.Event()
 

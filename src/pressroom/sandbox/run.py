@@ -5,10 +5,12 @@ One port per provider, because some clients keep only scheme and host of the add
 
 import asyncio
 import contextlib
+import fcntl
+import hashlib
 import json
 import os
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +24,7 @@ from pressroom.core.errors import BadSetup, InvalidInput
 from pressroom.sandbox.core.clock import Clock
 from pressroom.sandbox.core.ledger import SIZE
 from pressroom.sandbox.core.saved import restore_world, world_state
-from pressroom.sandbox.core.view import NotPossible
+from pressroom.sandbox.core.view import NoSuch
 from pressroom.sandbox.core.wire import hang_up
 from pressroom.sandbox.core.world import World
 from pressroom.sandbox.max import MaxSandbox
@@ -32,7 +34,7 @@ from pressroom.sandbox.window import window_app
 
 log = structlog.stdlib.get_logger(__name__)
 
-SAVE_EVERY = 30.0  # seconds, while something happens
+SAVE_EVERY = 5.0  # seconds, at least; longer when saving takes long
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Sandbox:
     telegram: TelegramSandbox
     max: MaxSandbox
     urls: Mapping[str, str] = field(default_factory=dict[str, str])  # "telegram", "max", "window"
+    goes_on: bool = False  # with what a state file held; seed, clock and chats are then its own
 
     def ports(self) -> dict[str, int]:
         return {name: int(url.rpartition(":")[2]) for name, url in self.urls.items()}
@@ -100,7 +103,12 @@ class Door:
 async def run_sandbox(options: Options) -> AsyncGenerator[Sandbox]:
     """Until the block ends. With a state file it goes on where the last one stopped."""
     clock = Clock(options.starts_at, frozen=options.starts_at is not None)
-    world = World(seed=options.seed, ledger_size=options.ledger_size, clock=clock)
+    world = World(
+        seed=options.seed,
+        ledger_size=options.ledger_size,
+        clock=clock,
+        any_host=options.host not in ("127.0.0.1", "::1", "localhost"),
+    )
     telegram = TelegramSandbox(
         world,
         any_token=options.any_token,
@@ -113,13 +121,18 @@ async def run_sandbox(options: Options) -> AsyncGenerator[Sandbox]:
         strict_webhooks=options.strict_webhooks,
         rate_limit=RATE_LIMIT if options.rate_limits else None,
     )
+    state = contextlib.ExitStack()
     try:
-        if not (options.state is not None and _load(world, options.state)):
+        if options.state is not None:
+            state.enter_context(_alone_with(options.state))
+        goes_on = options.state is not None and _load(world, options.state)
+        if not goes_on:
             _add_chats(world, options.chats)
-        any_host = options.host not in ("127.0.0.1", "::1", "localhost")
-        window = window_app(world, any_host=any_host)
+        window = window_app(world)
         async with contextlib.AsyncExitStack() as doors:
             urls: dict[str, str] = {}
+            if options.state is not None:  # saved once the doors are closed
+                await doors.enter_async_context(_saved(world, options.state))
             for name, what, app, port in (
                 ("telegram", "the sandbox Telegram", telegram, options.telegram_port),
                 ("max", "the sandbox MAX", max_, options.max_port),
@@ -131,13 +144,12 @@ async def run_sandbox(options: Options) -> AsyncGenerator[Sandbox]:
                 )
                 doors.callback(door.close)
                 urls[name] = f"http://{_named(options.host)}:{real}"
-            if options.state is not None:
-                await doors.enter_async_context(_saved(world, options.state))
-            yield Sandbox(world, telegram, max_, urls)
+            yield Sandbox(world, telegram, max_, urls, goes_on)
     finally:
         for provider in world.providers.values():
             await provider.aclose()
         await world.aclose()
+        state.close()
 
 
 def _named(host: str) -> str:
@@ -156,17 +168,15 @@ def _add_chats(world: World, number: int) -> None:
 
 def _load(world: World, file: Path) -> bool:
     """Whether there was something to go on with."""
-    if not os.access(file.parent, os.W_OK):
-        raise BadSetup(f"the sandbox's state cannot be kept in {file.parent}: no such folder, or not yours")
     try:
-        text = file.read_text("utf-8")
+        content = file.read_bytes()
     except FileNotFoundError:
         return False
     except OSError as error:
         raise BadSetup(f"the sandbox's state {file} cannot be read: {error.strerror}") from error
     try:
-        restore_world(world, json.loads(text))
-    except (ValueError, KeyError, TypeError, InvalidInput, NotPossible) as error:
+        restore_world(world, json.loads(content))
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, NoSuch) as error:
         raise BadSetup(
             f"{file} is not a state of this sandbox: {error!r}", hint="move it away to begin anew"
         ) from error
@@ -188,13 +198,11 @@ async def _saved(world: World, file: Path) -> AsyncGenerator[None]:
 
 async def _keep_saving(world: World, file: Path, ending: asyncio.Event) -> None:
     """Until the end. The file is written beside the event loop, and seldom when that takes long."""
-    seen, took = world.ledger.total, 0.0
+    known, took = b"", 0.0
     while not await _set_within(ending, max(SAVE_EVERY, 50 * took)):
-        if seen == world.ledger.total:
-            continue
-        seen, began = world.ledger.total, time.monotonic()
+        began = time.monotonic()
         try:
-            await asyncio.to_thread(_write, world_state(world), file)
+            known = await asyncio.to_thread(_write_if_new, world_state(world), file, known)
         except BadSetup as error:
             log.warning("the sandbox's state was not saved; it is tried again", error=error.message)
         took = time.monotonic() - began
@@ -210,20 +218,41 @@ async def _set_within(event: asyncio.Event, seconds: float) -> bool:
 
 def save(world: World, file: Path) -> None:
     """The old file stays until the new one is whole."""
-    _write(world_state(world), file)
+    _write_if_new(world_state(world), file, b"")
+
+
+def _write_if_new(state: Mapping[str, Any], file: Path, known: bytes) -> bytes:
+    """What identifies the content, for the next time."""
+    text = json.dumps(state, separators=(",", ":")).encode()
+    digest = hashlib.sha256(text).digest()
+    if digest == known:
+        return known
+    draft = file.with_name(f"{file.name}.draft")
+    try:
+        with open(draft, "wb", opener=_for_us_alone) as target:
+            target.write(text)
+            target.flush()
+            os.fsync(target.fileno())
+        draft.replace(file)
+    except OSError as error:
+        raise BadSetup(f"the sandbox's state cannot be saved to {file}: {error.strerror}") from error
+    return digest
 
 
 def _for_us_alone(path: str, flags: int) -> int:
     return os.open(path, flags, 0o600)
 
 
-def _write(state: Mapping[str, Any], file: Path) -> None:
-    draft = file.with_name(f"{file.name}.draft")
-    try:
-        with open(draft, "w", encoding="utf-8", opener=_for_us_alone) as target:
-            json.dump(state, target, ensure_ascii=True, separators=(",", ":"))
-            target.flush()
-            os.fsync(target.fileno())
-        draft.replace(file)
-    except OSError as error:
-        raise BadSetup(f"the sandbox's state cannot be saved to {file}: {error.strerror}") from error
+@contextlib.contextmanager
+def _alone_with(file: Path) -> Generator[None]:
+    """Two sandboxes with one file would each save over what the other saw."""
+    if not os.access(file.parent, os.W_OK):
+        raise BadSetup(f"the sandbox's state cannot be kept in {file.parent}: no such folder, or not yours")
+    with open(file.with_name(f"{file.name}.lock"), "ab", opener=_for_us_alone) as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BadSetup(
+                f"another sandbox keeps its state in {file}", hint="stop that one, or name another file"
+            ) from None
+        yield

@@ -183,12 +183,19 @@ async def test_a_cut_off_request_leaves_the_server_well(call, max_stage, sandbox
 
 
 async def test_an_address_in_answers_is_not_made_of_a_strange_host(call, http, sandbox):
+    sandbox.world.any_host = True
     async with http.post(
         "/uploads?type=file", headers={**AUTH, "Host": "evil.example/?x=<script>"}
     ) as response:
         answer = await response.json()
 
     assert "evil" not in answer["url"]
+
+
+async def test_a_page_of_another_site_is_not_answered(http, sandbox):
+    for headers in {"Host": "evil.example"}, {"Origin": "https://evil.example"}:
+        async with http.get("/me", headers={**AUTH, **headers}) as response:
+            assert (response.status, (await response.json())["code"]) == (403, "access.denied")
 
 
 PATHS = [

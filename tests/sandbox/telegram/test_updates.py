@@ -386,3 +386,15 @@ async def test_a_fault_hits_get_updates_as_any_other_method(bot, sandbox):
     assert (first[0], first[1]["description"]) == (502, "Bad Gateway")
     assert (second[0], second[1]["description"]) == (409, OTHER_POLL)
     assert texts(third[1]["result"]) == ["x"]
+
+
+async def test_among_many_bots_only_those_hear_that_ever_asked(sandbox, bot):
+    await bot.updates()
+    for number in range(150):
+        sandbox.add("bot", {"token": f"{7_000_000 + number}:x", "username": f"silent_{number}_bot"})
+
+    sandbox.act("posts", {"chat": "@pressroom_example_news", "text": "News"})
+
+    sandbox.world.clock.advance(LATER)
+    assert [update["channel_post"]["text"] for update in await bot.updates()] == ["News"]
+    assert sum(len(inbox) for inbox in sandbox._updates.inboxes.values()) == 1

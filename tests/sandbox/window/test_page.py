@@ -112,10 +112,11 @@ async def test_another_name_for_this_machine_is_turned_away(client, world, path)
     evil = {"Host": "evil.example"}
 
     answer = await client.get(path, headers=evil)
-    async with serving(window_app(world, any_host=True), what="the window", port=0) as port:
+    world.any_host = True
+    async with serving(window_app(world), what="the window", port=0) as port:
         elsewhere = await client.get(URL(f"http://127.0.0.1:{port}{path}"), headers=evil)
 
-    assert answer.status == 404 and "evil.example" in (await answer.json())["error"]
+    assert answer.status == 403 and "evil.example" in (await answer.json())["error"]
     assert elsewhere.status == 200
 
 

@@ -16,6 +16,7 @@ from pressroom.entrypoints.cli.output import (
     Facts,
     Table,
     answer,
+    note,
     print_parts,
     printable,
     quiet,
@@ -120,6 +121,8 @@ async def _run(options: Any, *, as_json: bool, silent: bool) -> None:
     from pressroom.sandbox.telegram import EXAMPLE_CHATS, EXAMPLE_TOKEN
 
     async with stop_on_signal() as stop, run_sandbox(options) as sandbox:
+        if sandbox.goes_on:
+            note(f"Going on with {options.state}: its seed, its clock and its chats.")
         if as_json:
             print(json.dumps({**sandbox.urls, "token": EXAMPLE_TOKEN}), flush=True)
         else:
@@ -157,10 +160,14 @@ async def _show(sandbox: Any, *, as_json: bool) -> None:
 
 def _line(effect: dict[str, Any]) -> str:
     at = time.strftime("%H:%M:%S", time.localtime(effect["at"]))
-    text = printable(" ".join(effect["text"].split()))
+    who = printable(f"{effect['actor']} {effect['method']}")
+    said = printable(" ".join(_said(effect).split()))
+    return f"{at}  {effect['provider']:8} {effect['chat']:>15}  {who}: {said}"
+
+
+def _said(effect: dict[str, Any]) -> str:
     more = ", ".join(_beside(effect.get("details") or {}))
-    said = f"{text} [{more}]" if more else text
-    return f"{at}  {effect['provider']:8} {effect['chat']:>15}  {printable(effect['actor'])} {effect['method']}: {said}"
+    return f"{effect['text']} [{more}]" if more else effect["text"]
 
 
 def _beside(details: dict[str, Any]) -> list[str]:
@@ -329,11 +336,12 @@ def ledger(
             str(one["chat"]),
             one["actor"],
             one["method"],
-            one["text"],
+            str(one["message_id"]),
+            _said(one),
         )
         for one in effects
     ]
-    columns = ("Number", "At", "Where", "Chat", "Who", "Did", "Text")
+    columns = ("Number", "At", "Where", "Chat", "Who", "Did", "Message", "Text")
     answer(as_json, effects, Table(columns, rows, empty="Nothing has happened."))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from pressroom.sandbox.core.faults import WEBHOOK, Fault, Kind
+from pressroom.sandbox.core.wire import phrase
 from pressroom.sandbox.core.world import World
 
 ANSWER_BYTES = 1 << 20
@@ -112,7 +113,7 @@ class Courier:
                 parcel = line[0]
                 taken = await self._deliver(parcel, fault)
                 if taken and fault is not None and fault.kind is Kind.DUPLICATE:
-                    await self._post(parcel, None)
+                    await self._post(parcel, None)  # what comes of the second one is nobody's business
                 line.remove(parcel)
         finally:
             if self._tasks.get(source) is asyncio.current_task():
@@ -136,15 +137,16 @@ class Courier:
         """Whether it was taken in the end. `fault` hits the first attempt; later ones meet what else is planned."""
         attempt = 0
         while self._world.clock.now() < parcel.expires_at:
-            failure = await self._post(parcel, fault)
-            if failure is None:
+            answer = await self._post(parcel, fault)
+            if isinstance(answer, Reply):
+                self._taken(parcel, answer)
                 return True
-            self._failed(parcel, failure)
+            self._failed(parcel, answer)
             attempt += 1
             wait = self._backoff(attempt)
             if wait is None:
                 break
-            wait = failure.retry_after or wait
+            wait = answer.retry_after or wait
             if self._world.clock.now() + wait > parcel.expires_at:
                 break
             await self._world.clock.sleep(wait)
@@ -152,12 +154,13 @@ class Courier:
         self._dropped(parcel)
         return False
 
-    async def _post(self, parcel: Parcel, fault: Fault | None) -> Failure | None:
+    async def _post(self, parcel: Parcel, fault: Fault | None) -> Reply | Failure:
         async with self._room:
             if fault is not None and fault.kind is Kind.SLOW:
                 await asyncio.sleep(fault.seconds)
             if fault is not None and fault.kind is Kind.FAIL:
-                return Failure(fault.code or 500, fault.description or "Planned Failure")
+                code = fault.code or 500
+                return Failure(code, fault.description or phrase(code), fault.retry_after)
             if fault is not None and fault.kind is Kind.DROP and fault.before_effect:
                 return Failure(0, "Connection reset by peer")
             try:
@@ -169,13 +172,12 @@ class Courier:
                     timeout=aiohttp.ClientTimeout(total=self._seconds),
                 ) as response:
                     body = await _read(response.content)
-            except (aiohttp.ClientError, OSError) as error:
+            except (aiohttp.ClientError, OSError, ValueError) as error:  # ValueError: no such host can be
                 return Failure(0, _reason(error))
             if fault is not None and fault.kind is Kind.DROP:  # it arrived, and the sender does not know
                 return Failure(0, "Connection reset by peer")
             if response.status in self._good:
-                self._taken(parcel, Reply(response.headers.get("Content-Type", ""), body))
-                return None
+                return Reply(response.headers.get("Content-Type", ""), body)
             return Failure(response.status, response.reason or "", _retry_after(response))
 
 

@@ -4,6 +4,10 @@ import asyncio
 import inspect
 import json
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from http import HTTPStatus
+from ipaddress import ip_address
+from math import isinf
 from typing import Any, TypeVar, cast
 
 from starlette.types import Receive, Scope, Send
@@ -43,6 +47,67 @@ async def read_body(receive: Receive, limit: int) -> bytes:
 def header(scope: Scope, name: bytes) -> str:
     """The first header of that (lower-case) name; empty when there is none."""
     return next((value for given, value in scope["headers"] if given == name), b"").decode("latin-1")
+
+
+def phrase(code: int) -> str:
+    try:
+        return HTTPStatus(code).phrase
+    except ValueError:
+        return "Unknown Error"
+
+
+def stranger(scope: Scope) -> str:
+    """The name under which a page of another site comes to this machine; empty for everybody else.
+
+    Such a page can point a name of its own at 127.0.0.1, or post forms here. Bots and people use addresses, names
+    without a dot (`localhost`, those of containers) or names that nobody can own.
+    """
+    for name, value in scope["headers"]:
+        if name == b"host" and not _is_nearby(value):
+            return value.decode("latin-1")
+        if name == b"origin" and not _is_nearby(value.partition(b"://")[2]):
+            return value.decode("latin-1")
+    return ""
+
+
+@lru_cache(1_000)
+def _is_nearby(host: bytes) -> bool:
+    name = host.decode("latin-1").lower()
+    name = name[1:].partition("]")[0] if name[:1] == "[" else name.partition(":")[0]
+    if "." not in name and ":" not in name:
+        return bool(name)
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return name.endswith((".localhost", ".sandbox", ".internal", ".local", ".test"))
+
+
+def read_json(raw: bytes) -> Any:
+    """What can be stored and said again. Raises ValueError; also for numbers out of range and for lone surrogates."""
+    try:
+        value = json.loads(raw, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+        json.dumps(value, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("it is too deep") from error
+    except UnicodeEncodeError as error:
+        raise ValueError("its texts are not Unicode: half of a surrogate pair") from error
+    return value
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no number")
+
+
+def _finite(given: str) -> float:
+    if isinf(value := float(given)):
+        raise ValueError("a number is out of range")
+    return value
+
+
+def _whole(given: str) -> int:
+    if len(given) > 20 or not -(1 << 63) <= int(given) < 1 << 63:
+        raise ValueError("a number is out of range")
+    return int(given)
 
 
 def to_json(value: object) -> bytes:

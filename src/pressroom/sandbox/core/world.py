@@ -30,8 +30,12 @@ class Call(NamedTuple):
 
 
 class World:
-    def __init__(self, *, seed: int = 0, ledger_size: int = SIZE, clock: Clock | None = None) -> None:
+    def __init__(
+        self, *, seed: int = 0, ledger_size: int = SIZE, clock: Clock | None = None, any_host: bool = False
+    ) -> None:
+        """`any_host` is for a sandbox that is bound to other addresses than loopback on purpose."""
         self.seed = seed
+        self.any_host = any_host
         self.chance = Random(seed)  # noqa: S311 - nothing secret comes from it
         self.clock = clock or Clock()
         self.ledger = Ledger(ledger_size)

@@ -16,7 +16,16 @@ from starlette.types import Receive, Scope, Send
 
 from pressroom.sandbox.control import control_app
 from pressroom.sandbox.core.faults import Fault, Kind
-from pressroom.sandbox.core.wire import Gone, TooLarge, answer, header, read_body, to_json, under_fault
+from pressroom.sandbox.core.wire import (
+    Gone,
+    TooLarge,
+    answer,
+    header,
+    read_body,
+    stranger,
+    to_json,
+    under_fault,
+)
 from pressroom.sandbox.core.world import Call, World
 from pressroom.sandbox.max.errors import NAMED, Kept, Refusal, named, with_status
 from pressroom.sandbox.max.methods import Methods
@@ -100,6 +109,10 @@ class MaxSandbox(MaxWorld):
         path: str = scope.get("path", "")
         if scope["type"] != "http" or path == "/sandbox" or path.startswith("/sandbox/"):
             await self._control(scope, receive, send)
+            return
+        if not self.world.any_host and (name := stranger(scope)):
+            refusal = Refusal(403, "access.denied", f"The sandbox does not answer to {name!r}")
+            await answer(send, refusal.status, to_json(refusal.as_json()))
             return
         self._learn_origin(scope)
         try:

@@ -1,12 +1,12 @@
 """One request to the Bot API: who asks, what for, and the parameters and JSON of it, checked as MAX words it."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import parse_qsl
 
+from pressroom.sandbox.core.wire import read_json as read_any
 from pressroom.sandbox.max.errors import bad
 from pressroom.sandbox.max.model import LARGEST, Bot
 
@@ -75,9 +75,8 @@ def number(name: str, given: str) -> int:
 def read_json(body: bytes) -> dict[str, Any]:
     """An object, or none of ours: broken, too deep, other encodings and lone surrogates are refused alike."""
     try:
-        value = json.loads(body.decode(), parse_constant=_no_constant)
-        json.dumps(value, ensure_ascii=False).encode()
-    except (ValueError, RecursionError):
+        value = read_any(_utf8(body))
+    except ValueError:
         raise bad(CANNOT_READ) from None
     if not isinstance(value, dict):
         raise bad(CANNOT_READ)
@@ -87,8 +86,10 @@ def read_json(body: bytes) -> dict[str, Any]:
     return given
 
 
-def _no_constant(name: str) -> float:
-    raise ValueError(name)
+def _utf8(body: bytes) -> bytes:
+    """As it is; no other encoding is guessed."""
+    body.decode()
+    return body
 
 
 def _deeper(value: object, levels: int) -> bool:

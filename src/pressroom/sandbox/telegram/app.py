@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from pressroom.sandbox.control import control_app
 from pressroom.sandbox.core.faults import Fault, Kind
 from pressroom.sandbox.core.ledger import SIZE, Effect
-from pressroom.sandbox.core.wire import Gone, answer, to_json, under_fault
+from pressroom.sandbox.core.wire import Gone, answer, stranger, to_json, under_fault
 from pressroom.sandbox.core.world import Call, World
 from pressroom.sandbox.telegram import (
     absent,
@@ -243,6 +243,8 @@ class TelegramSandbox(Show):
         path: str = scope.get("path", "")
         if scope["type"] != "http" or path.startswith("/sandbox"):
             await self._control(scope, receive, send)
+        elif not self.world.any_host and (name := stranger(scope)):
+            await _refuse(send, Refusal(403, f"Forbidden: the sandbox does not answer to {name!r}"))
         elif path.startswith("/file/bot"):
             await self._download(path, scope, receive, send)
         elif not path.startswith("/bot") or "/" not in path[4:]:

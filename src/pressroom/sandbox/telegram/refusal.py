@@ -1,10 +1,10 @@
 """Answers with `ok: false`, in the words of the real server."""
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 from pressroom.sandbox.core.faults import Fault
+from pressroom.sandbox.core.wire import phrase
 
 
 class Refusal(Exception):
@@ -100,10 +100,3 @@ def planned(fault: Fault) -> Refusal:
     if fault.name == "migrated":
         parameters["migrate_to_chat_id"] = SUPERGROUPS - abs(fault.chat or 1)
     return Refusal(code, fault.description or description or phrase(code), parameters)
-
-
-def phrase(code: int) -> str:
-    try:
-        return HTTPStatus(code).phrase
-    except ValueError:
-        return "Unknown Error"

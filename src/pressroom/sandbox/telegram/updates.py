@@ -39,6 +39,7 @@ KEPT = {"callback_query": 150, "shipping_query": 150, "pre_checkout_query": 150,
 LANES = {"inline_query": 1, "callback_query": 3, "my_chat_member": 5, "chat_member": 6}
 LANE_BITS = 33
 
+MANY_BOTS = 100  # that hear of everything, whether they ever ask or not
 ROOM = 100_000  # updates of one bot
 ROOM_BYTES = 1 << 27
 LONGEST = 65_536 * 8
@@ -236,18 +237,23 @@ class Updates:
             self.tell(bot, kind, message_json(self._state, bot, chat, message), chat.id, chat, _date(message))
 
     def _who_may_hear(self, chat: Chat, message: Message, by: User | None) -> Iterable[Bot]:
-        """Bots that nobody made members hear other bots' posts once they have asked for updates, not before."""
+        """Among many bots, and of other bots' posts, only those hear that once asked for updates, or are members by name."""
         itself = [by] if isinstance(by, Bot) and speaks_to_itself(message) else []
         if chat.person is not None:
             with_bot = self._state.bots_by_id[chat.bot_id]
             return itself if by is with_bot else [with_bot]
-        if by is None or not by.is_bot:
+        by_a_bot = by is not None and by.is_bot
+        if not by_a_bot and len(self._state.bots_by_id) <= MANY_BOTS:
             bots: Iterable[Bot] = self._state.bots_by_id.values()
-        elif self._askers:
-            bots = self._askers.values()
+        elif self._askers or not by_a_bot:
+            bots = {**self._askers, **self._members_by_name(chat)}.values()
         else:
             return itself
         return [*itself, *(bot for bot in bots if bot is not by and hears(self._state, bot, chat, message, by))]
+
+    def _members_by_name(self, chat: Chat) -> dict[int, Bot]:
+        known = self._state.bots_by_id
+        return {number: known[number] for number in chat.members if number in known}
 
     def tell(
         self, bot: Bot, kind: str, value: Mapping[str, Any], source: int, chat: Chat | None, date: float

@@ -70,8 +70,7 @@ def _asset(name: str, content: bytes) -> Asset:
     return Asset(content, TYPES[PurePath(name).suffix], etag)
 
 
-def window_app(world: World, *, any_host: bool = False) -> Starlette:
-    """`any_host` is for a sandbox that is bound to other addresses than loopback on purpose."""
+def window_app(world: World) -> Starlette:
     assets = read_assets()
 
     async def page(request: Request) -> Response:
@@ -83,12 +82,12 @@ def window_app(world: World, *, any_host: bool = False) -> Starlette:
             return Response("There is no such file.", 404, media_type="text/plain", headers=HEADERS)
         return _answer(request, found)
 
-    door = local_only(any_host=any_host)
+    door = local_only(world)
     return Starlette(
         routes=[
             Route("/", door(page), methods=["GET"]),
             Route("/assets/{name}", door(asset), methods=["GET"]),
-            Mount("/", control_app(world, any_host=any_host)),
+            Mount("/", control_app(world)),
         ]
     )
 
