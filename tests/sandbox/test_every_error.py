@@ -51,6 +51,7 @@ def send(sandbox: RunningSandbox, provider: str) -> tuple[int, dict[str, Any], s
         ({"kind": "fail", "code": 401}, 401, None, 0),
         ({"kind": "fail", "code": 403}, 403, None, 0),
         ({"kind": "fail", "code": 404}, 404, None, 0),
+        ({"kind": "fail", "code": 502, "before_effect": False}, 502, None, 1),
         ({"kind": "slow", "seconds": 30, "before_effect": True}, LATE, None, 0),
         ({"kind": "slow", "seconds": 30, "before_effect": False}, LATE, None, 1),
         ({"kind": "drop", "before_effect": True}, CUT, None, 0),

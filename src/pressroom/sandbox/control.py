@@ -162,6 +162,7 @@ async def _overview(world: World, _request: Request) -> Response:
             "now": world.clock.now(),
             "frozen": world.clock.frozen,
             "seed": world.seed,
+            "example": world.example,
             "effects": world.ledger.total,
             "faults": len(list(world.faults)),
             "providers": {
@@ -253,7 +254,7 @@ class FaultWish(BaseModel):
 _ONLY_FOR = {
     **dict.fromkeys(("name", "code", "description", "retry_after"), ("fail",)),
     "seconds": ("slow",),
-    "before_effect": ("drop", "slow"),
+    "before_effect": ("fail", "drop", "slow"),
 }
 
 
@@ -375,7 +376,10 @@ async def _add(world: World, request: Request) -> Response:
     provider, what = _provider(world, request), PLURALS.get(request.path_params["what"])
     if what is None:
         return _error_response_for(request)
-    return JSONResponse(provider.add(what, await _json(request)), 201)
+    wish = await _json(request)
+    if what == "person" and wish.get("name") in [person["name"] for person in provider.people()]:
+        raise NotPossible(f"there is a {wish['name']!r} already, and people are known by their names")
+    return JSONResponse(provider.add(what, wish), 201)
 
 
 async def _act(world: World, request: Request) -> Response:

@@ -20,7 +20,7 @@ import structlog
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pressroom.core.asgi import serving
-from pressroom.core.errors import BadSetup, InvalidInput
+from pressroom.core.errors import BadSetup
 from pressroom.sandbox.core.clock import Clock
 from pressroom.sandbox.core.ledger import SIZE
 from pressroom.sandbox.core.saved import restore_world, world_state
@@ -29,7 +29,7 @@ from pressroom.sandbox.core.wire import hang_up
 from pressroom.sandbox.core.world import World
 from pressroom.sandbox.max import MaxSandbox
 from pressroom.sandbox.max.app import RATE_LIMIT
-from pressroom.sandbox.telegram import TelegramSandbox
+from pressroom.sandbox.telegram import EXAMPLE_CHATS, EXAMPLE_TOKEN, TelegramSandbox
 from pressroom.sandbox.window import window_app
 
 log = structlog.stdlib.get_logger(__name__)
@@ -53,6 +53,7 @@ class Options:
     rate_limits: bool = False
     starts_at: float | None = None  # Unix seconds; the clock then stands still
     state: Path | None = None
+    example: str = ""  # the command that the window shows to those who have nothing in it yet
     ports_hint: str = "--port 0 picks free ones"
 
 
@@ -144,12 +145,19 @@ async def run_sandbox(options: Options) -> AsyncGenerator[Sandbox]:
                 )
                 doors.callback(door.close)
                 urls[name] = f"http://{_named(options.host)}:{real}"
+            world.example = options.example or example(urls["telegram"])
             yield Sandbox(world, telegram, max_, urls, goes_on)
     finally:
         for provider in world.providers.values():
             await provider.aclose()
         await world.aclose()
         state.close()
+
+
+def example(telegram: str) -> str:
+    """A first message, by hand."""
+    chat = EXAMPLE_CHATS[0].username
+    return f"curl {telegram}/bot{EXAMPLE_TOKEN}/sendMessage -d chat_id=@{chat} -d text=Hello"
 
 
 def _named(host: str) -> str:

@@ -409,10 +409,12 @@ async def test_clock_and_faults_are_at_hand(window):
 
 async def test_an_empty_sandbox_says_what_to_do_next(window, stage):
     server, address, page = stage
-    server.app = window_app(World())
+    world = World()
+    world.example = 'pressroom push "Hello"'
+    server.app = window_app(world)
 
     await page.go("about:blank")
     await page.go(address)
 
     await page.until("document.querySelector('.welcome h1')?.innerText === 'Nothing has been sent yet'")
-    assert "pressroom push" in await page.run("document.querySelector('.command').innerText")
+    assert world.example in await page.run("document.querySelector('.command').innerText")

@@ -4,7 +4,7 @@ import asyncio
 import json
 import sys
 import time
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +23,7 @@ from pressroom.entrypoints.cli.output import (
 )
 from pressroom.entrypoints.cli.shape import Noun
 from pressroom.sandbox.client import SandboxClient
+from pressroom.sandbox.core.view import VERBS
 from pressroom.settings import load
 
 Port = Annotated[int | None, typer.Option("--port", min=0, max=0, help="0 picks free ports for all of them.")]
@@ -59,7 +60,7 @@ def start(
     seed: Annotated[int, typer.Option("--seed", help="Equal seeds make equal ids, tokens and chances.")] = 0,
     starts_at: Annotated[
         datetime | None,
-        typer.Option("--clock", help="Start the clock at this time, standing still until it is moved."),
+        typer.Option("--clock", help="Start the clock at this time (UTC), standing still until it is moved."),
     ] = None,
     ledger: Annotated[
         int, typer.Option("--ledger", min=1, max=10_000_000, help="Effects to remember; bounds the memory.")
@@ -77,12 +78,14 @@ def start(
         bool,
         typer.Option("--quiet", "-q", help="Do not print what happens; the ledger and the window have it."),
     ] = False,
-    as_json: Json = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the addresses as JSON, then one document per effect.")
+    ] = False,
 ) -> None:
     """A Telegram Bot API and a MAX Bot API on this machine, and a window to look through. Point any bot at them.
 
     Everything is in memory, and gone at Ctrl-C unless --state names a file. The verbs ask a running sandbox and tell
-    it what to do. Any well-formed token is a bot of its own.
+    it what to do. Any well-formed token works; at Telegram the number before its colon is the bot.
 
     Examples:
     pressroom sandbox
@@ -118,7 +121,7 @@ def start(
 async def _run(options: Any, *, as_json: bool, silent: bool) -> None:
     from pressroom.entrypoints.cli.serve import stop_on_signal
     from pressroom.sandbox.run import run_sandbox
-    from pressroom.sandbox.telegram import EXAMPLE_CHATS, EXAMPLE_TOKEN
+    from pressroom.sandbox.telegram import EXAMPLE_TOKEN
 
     async with stop_on_signal() as stop, run_sandbox(options) as sandbox:
         if sandbox.goes_on:
@@ -126,7 +129,6 @@ async def _run(options: Any, *, as_json: bool, silent: bool) -> None:
         if as_json:
             print(json.dumps({**sandbox.urls, "token": EXAMPLE_TOKEN}), flush=True)
         else:
-            chat = EXAMPLE_CHATS[0]
             print_parts(
                 Facts(
                     [
@@ -139,8 +141,7 @@ async def _run(options: Any, *, as_json: bool, silent: bool) -> None:
                     ]
                 ),
                 quiet("Any token does. Try:"),
-                f"  curl {sandbox.urls['telegram']}/bot{EXAMPLE_TOKEN}/sendMessage"
-                f" -d chat_id=@{chat.username} -d text=Hello",
+                f"  {sandbox.world.example}",
                 quiet("Each bot library's setting: docs/guides/sandbox.md. Stop: Ctrl-C"),
             )
             sys.stdout.flush()
@@ -368,7 +369,7 @@ def fault(
     retry_after: Annotated[float | None, typer.Option("--retry-after", min=0, help="Seconds.")] = None,
     seconds: Annotated[float | None, typer.Option("--seconds", min=0, help="How slow.")] = None,
     after_effect: Annotated[
-        bool, typer.Option("--after-effect", help="It happens, and the answer is lost or late.")
+        bool, typer.Option("--after-effect", help="It happens, and the answer is an error, lost or late.")
     ] = False,
     provider: Provider = None,
     bot: Annotated[str | None, typer.Option("--bot", help="Its user name.")] = None,
@@ -382,7 +383,7 @@ def fault(
         float, typer.Option("--probability", min=0, max=1, help="Of a hit; chance comes from --seed.")
     ] = 1.0,
     since: Annotated[
-        datetime | None, typer.Option("--since", help="Not before, on the sandbox's clock.")
+        datetime | None, typer.Option("--since", help="Not before, on the sandbox's clock, in UTC.")
     ] = None,
     until: Annotated[datetime | None, typer.Option("--until", help="Not from then on.")] = None,
     at: At = None,
@@ -460,7 +461,7 @@ def clock(
     advance: Annotated[
         str | None, typer.Option("--advance", metavar="TIME", help="Move it: 90, 5m, 2h, 1d; -1h goes back.")
     ] = None,
-    to: Annotated[datetime | None, typer.Option("--set", help="Set it.")] = None,
+    to: Annotated[datetime | None, typer.Option("--set", help="Set it, in UTC.")] = None,
     freeze: Annotated[bool | None, typer.Option("--freeze/--thaw", help="Stop it, or let it go on.")] = None,
     at: At = None,
     as_json: Json = False,
@@ -478,14 +479,15 @@ def clock(
         freeze=freeze,
     )
     stands = ", standing still" if shown["frozen"] else ""
-    answer(as_json, shown, f"{_time(shown['now'])}{stands}")
+    now = datetime.fromtimestamp(shown["now"], UTC)
+    answer(as_json, shown, f"{now:%Y-%m-%d %H:%M:%S} UTC{stands}")
 
 
 def _unix(at: datetime, option: str) -> float:
-    try:
-        return at.timestamp()
-    except (ValueError, OverflowError, OSError) as error:
-        raise InvalidInput(f"{at} is out of reach: {error}", hint="from 1970 on", field=option) from None
+    seconds = at.replace(tzinfo=UTC).timestamp()
+    if seconds < 0:
+        raise InvalidInput(f"{at} is out of reach", hint="from 1970 on", field=option)
+    return seconds
 
 
 def _seconds(text: str) -> timedelta:
@@ -518,7 +520,7 @@ def act(
     """
     wish = dict(_wish(one) for one in wishes or [])
     of = _sandbox(at).provider(provider or "telegram")
-    if isinstance(wish.get("person"), str):
+    if isinstance(wish.get("person"), str) and verb in VERBS:
         of.person(wish["person"])
     done = of.act(verb, **wish)
     answer(as_json, done, Facts([(name, str(value)) for name, value in done.items()]) if done else "Done.")
@@ -547,6 +549,4 @@ def verbs(as_json: Json = False) -> None:
     Examples:
     pressroom sandbox verbs
     """
-    from pressroom.sandbox.core.view import VERBS
-
     answer(as_json, dict(VERBS), Table(("Verb", "Takes"), list(VERBS.items())))

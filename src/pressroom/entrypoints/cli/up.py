@@ -254,6 +254,7 @@ def _sandbox_options(settings: Settings, folder: Path | None) -> Options:
         max_port=settings.sandbox_max_port,
         window_port=settings.sandbox_window_port,
         state=None if folder is None else folder / "sandbox.json",
+        example=f'{_own_command()} push "Hello"{_with_data(settings)}',
         ports_hint="`pressroom up --port 0` picks free ports; PRESSROOM_SANDBOX_..._PORT name others",
     )
 

@@ -84,8 +84,11 @@ class Ledger:
         ]
 
     def watch(self, after: int | None = None) -> AsyncIterator[Effect]:
-        """Each effect from now on, or after that number, as it happens. Who falls behind the ledger misses some."""
-        return self._watch(self.total if after is None else after)
+        """Each effect from now on, or after that number, as it happens. Who falls behind the ledger misses some.
+
+        A number from another life, that is not reached yet, means everything.
+        """
+        return self._watch(self.total if after is None else after if after <= self.total else 0)
 
     async def _watch(self, seen: int) -> AsyncIterator[Effect]:
         while True:

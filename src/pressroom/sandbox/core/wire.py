@@ -137,11 +137,15 @@ async def answer(
     await send({"type": "http.response.body", "body": body})
 
 
-async def under_fault(fault: Fault, act: Callable[[], T | Awaitable[T]], scope: Scope, receive: Receive) -> T:
-    """What `act` gives, with the fault's delay or hang-up around it. Refusals are the provider's own to raise."""
+async def under_fault(
+    fault: Fault, refusal: Exception, act: Callable[[], T | Awaitable[T]], scope: Scope, receive: Receive
+) -> T:
+    """What `act` gives, with the fault's delay or hang-up around it; or `refusal`, the provider's words for it."""
     done: list[T] = []
     if not fault.before_effect:
         done.append(await _result(act()))
+    if fault.kind is Kind.FAIL:
+        raise refusal
     if fault.kind is Kind.DROP:
         await hang_up(scope, receive)
         raise Gone

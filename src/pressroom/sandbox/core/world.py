@@ -36,6 +36,7 @@ class World:
         """`any_host` is for a sandbox that is bound to other addresses than loopback on purpose."""
         self.seed = seed
         self.any_host = any_host
+        self.example = ""  # a command that sends a first message, for the window
         self.chance = Random(seed)  # noqa: S311 - nothing secret comes from it
         self.clock = clock or Clock()
         self.ledger = Ledger(ledger_size)

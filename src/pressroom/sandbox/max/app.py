@@ -15,7 +15,7 @@ from typing import Any
 from starlette.types import Receive, Scope, Send
 
 from pressroom.sandbox.control import control_app
-from pressroom.sandbox.core.faults import Fault, Kind
+from pressroom.sandbox.core.faults import Fault
 from pressroom.sandbox.core.wire import (
     Gone,
     TooLarge,
@@ -174,10 +174,9 @@ class MaxSandbox(MaxWorld):
         self, asked: Asked, chat: int | None, handler: Handler, scope: Scope, receive: Receive
     ) -> dict[str, Any]:
         fault = self._fault(asked.bot, chat, asked.method)
-        if fault is not None and fault.kind is Kind.FAIL:
-            raise self._planned(fault, chat)
         if fault is not None:
-            return await under_fault(fault, lambda: handler(asked), scope, receive)
+            refusal = self._planned(fault, chat)
+            return await under_fault(fault, refusal, lambda: handler(asked), scope, receive)
         result = handler(asked)
         if isinstance(result, dict):
             return result
@@ -266,10 +265,11 @@ class MaxSandbox(MaxWorld):
         fault = self._fault(ticket.bot, None, UPLOAD)
         if fault is None:
             return self.uploads.take(ticket, headers, body)
-        if fault.kind is Kind.FAIL:
-            refusal = self._planned(fault, None)
-            raise Rejected(refusal.status, str(refusal.status), refusal.message)
-        return await under_fault(fault, lambda: self.uploads.take(ticket, headers, body), scope, receive)
+        said = self._planned(fault, None)
+        rejected = Rejected(said.status, str(said.status), said.message)
+        return await under_fault(
+            fault, rejected, lambda: self.uploads.take(ticket, headers, body), scope, receive
+        )
 
     def _note(self, progress: _Progress, status: int) -> None:
         self.world.calls.append(

@@ -189,6 +189,8 @@ class TelegramSandbox(Show):
         method: str = "send*",
     ) -> Fault:
         """Refuse the next calls, before they have any effect: with a code, or with an error of `refusal.NAMED`."""
+        if name is not None and name not in NAMED:
+            raise ValueError(f"Telegram knows no error {name!r}; it knows {', '.join(NAMED)}")
         wait = None if retry_after is None else retry_after.total_seconds()
         return self._plan(
             Fault(
@@ -258,7 +260,7 @@ class TelegramSandbox(Show):
             bot = self._bot(token)
             fault = self._take_fault(bot, None, DOWNLOAD) if self.world.faults else None
             if fault is not None:
-                await under_fault(fault, lambda: None, scope, receive)
+                await under_fault(fault, planned(fault), lambda: None, scope, receive)
             content = self._state.files.download(bot.id, given)
         except Refusal as refusal:
             await _refuse(send, refusal)
@@ -284,7 +286,7 @@ class TelegramSandbox(Show):
                 if inspect.isawaitable(result):
                     result = await result
             else:
-                result = await under_fault(fault, lambda: method(request), scope, receive)
+                result = await under_fault(fault, planned(fault), lambda: method(request), scope, receive)
         except Refusal as refusal:
             self._note(bot, name, parameters, refusal.code, refusal.description)
             await _refuse(send, refusal)
@@ -301,8 +303,10 @@ class TelegramSandbox(Show):
             method, act = self._method(method)
             request = Request(self._state, bot, parameters, method)
             fault = self._fault(request) if self.world.faults else None
-            if fault is not None and fault.kind is Kind.DROP and fault.before_effect:
+            if fault is not None and fault.before_effect and fault.kind is Kind.DROP:
                 raise Refusal(0, "the connection was cut")
+            if fault is not None and fault.before_effect and fault.kind is Kind.FAIL:
+                raise planned(fault)
             result = act(request)
             if inspect.isawaitable(result):
                 await result
@@ -337,10 +341,7 @@ class TelegramSandbox(Show):
         return self._take_fault(request.bot, None if chat is None else chat.key, request.method)
 
     def _take_fault(self, bot: Bot, chat: int | None, method: str) -> Fault | None:
-        fault = self.world.faults.take(PROVIDER, bot.username or "", chat, method)
-        if fault is not None and fault.kind is Kind.FAIL:
-            raise planned(fault)
-        return fault
+        return self.world.faults.take(PROVIDER, bot.username or "", chat, method)
 
     def _note(
         self, bot: Bot | None, method: str, parameters: Parameters | None, status: int, said: str

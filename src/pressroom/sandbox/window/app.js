@@ -126,10 +126,10 @@ function showStatus() {
 
 function showWelcome() {
   const isEmpty = store.loaded && !store.chats.size;
-  const signature = `${isEmpty} ${currentLanguage()}`;
+  const signature = `${isEmpty} ${currentLanguage()} ${store.example}`;
   if (page.welcome.dataset.signature === signature) return;
   page.welcome.dataset.signature = signature;
-  const command = 'pressroom push "Hello"';
+  const command = store.example;
   const copy = () => navigator.clipboard?.writeText(command).then(() => toast(t('copied', { text: command })));
   fill(
     page.welcome,

@@ -5,9 +5,10 @@ import { h, icon } from './dom.js';
 const COLOURS = 8;
 
 export function initials(title) {
-  const words = (title ?? '').replace(/[^\p{L}\p{N}\s]/gu, ' ').trim().split(/\s+/u).filter(Boolean);
+  const words = (title ?? '').replace(/\(.*?\)/gu, ' ').replace(/[^\p{L}\p{N}\s]/gu, ' ').trim().split(/\s+/u).filter(Boolean);
   const first = (word) => [...word][0] ?? '';
   if (!words.length) return [...(title ?? '?').trim()][0] ?? '?';
+  if (words.length > 1 && /^\d{1,3}$/u.test(words.at(-1))) return words.at(-1);
   return (first(words[0]) + (words.length > 1 ? first(words.at(-1)) : '')).toUpperCase();
 }
 

@@ -9,6 +9,7 @@ import { compact, n, shortDate, t } from './words.js';
 
 const ROW = 72; // px, as in list.css
 const AROUND = 6;
+const UNHURRIED = 600; // ms between changes that are shown as motion
 
 export const FILTERS = {
   all: () => true,
@@ -64,10 +65,13 @@ export function chatList({ onOpen, onNew, signal }) {
   let chats = [];
   let open = null;
   let cursor = null;
+  let updatedAt = -Infinity;
 
   const indexOf = (key) => chats.findIndex((chat) => chat.key === key);
   const update = () => {
     chats = fitting();
+    box.classList.toggle('hurried', performance.now() - updatedAt < UNHURRIED); // rows that glide all the time overlap
+    updatedAt = performance.now();
     canvas.style.height = `${chats.length * ROW}px`;
     showEmpty();
     draw();

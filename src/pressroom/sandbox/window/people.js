@@ -87,16 +87,21 @@ export function chooseBot(open) {
   dialog(t('newDialog'), (close) => {
     const list = h('div.choices');
     const field = h('input.field', { type: 'search', autofocus: true, placeholder: t('searchBots'), 'aria-label': t('searchBots'), oninput: () => show() });
+    let first = null;
     const show = () => {
       const wanted = field.value.trim().toLowerCase();
       const found = store.providers.flatMap((provider) => (store.bots[provider] ?? []).map((bot) => ({ provider, bot })));
       const fitting = found.filter(({ bot }) => `${bot.name} @${bot.username ?? ''}`.toLowerCase().includes(wanted)).slice(0, 100);
+      first = fitting[0];
       fill(list, fitting.length ? fitting.map(({ provider, bot }) => botChoice(provider, bot, pick)) : h('p.hint', null, t(found.length ? 'nothingFound' : 'noBots')));
     };
     const pick = (provider, bot) => {
       close();
       open(provider, bot);
     };
+    field.addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && first) pick(first.provider, first.bot);
+    });
     show();
     return [field, list];
   });

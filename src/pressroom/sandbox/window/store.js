@@ -24,6 +24,7 @@ class Store extends EventTarget {
   loaded = false;
   offset = 0; // seconds that the sandbox's clock is ahead of this machine's
   frozenAt = null;
+  example = ''; // a command that sends a first message
   effects = 0;
   #seen = remembered();
   #open = null;
@@ -41,6 +42,7 @@ class Store extends EventTarget {
   /** Everything anew, the first page of each provider before the rest. */
   async load() {
     const world = await api.overview();
+    this.example = world.example ?? '';
     this.providers = Object.keys(world.providers).sort().reverse();
     this.effects = world.effects;
     this.keepTime(world);
