@@ -160,3 +160,19 @@ def test_as_json_each_line_is_a_document():
 
     assert {"telegram", "max", "window", "token"} <= set(where)
     assert (effect["method"], effect["text"]) == ("posts", "Hello")
+
+
+def test_a_fault_hits_what_sends_unless_it_says_otherwise(anywhere: Cli, sandbox: RunningSandbox):
+    sends = anywhere("sandbox", "fault", "fail", "--code", 500, "--json").json
+    every = anywhere("sandbox", "fault", "drop", "--method", "*", "--json").json
+    updates = anywhere("sandbox", "fault", "reorder", "--json").json
+
+    assert (sends["method"], every["method"], updates["method"]) == ("sends", "*", "webhook")
+
+
+def test_nobody_is_made_who_is_there_by_another_name(anywhere: Cli, sandbox: RunningSandbox):
+    anywhere("sandbox", "add", "person", "name=Anna", "last_name=Smith", "username=anna_s")
+    for name in ("Anna", "@anna_s", "Anna Smith"):
+        assert anywhere("sandbox", "act", "starts", f"person={name}", "bot=pressroom_example_bot").code == 0
+
+    assert [person["name"] for person in sandbox.telegram.people()] == ["Anna Smith"]

@@ -90,3 +90,17 @@ def test_the_oldest_that_fits_is_taken():
 def test_a_fault_that_makes_no_sense_is_refused(wish):
     with pytest.raises(ValueError):  # noqa: PT011 - the words differ, each says what is wrong
         Fault(**wish)
+
+
+@pytest.mark.parametrize(
+    ("method", "hit"),
+    [
+        ("sendMessage", True),
+        ("sendMediaGroup", True),
+        ("POST /messages", True),
+        ("getMe", False),
+        ("GET /messages", False),
+    ],
+)
+def test_sends_are_what_sends_a_message_at_any_provider(method, hit):
+    assert (planned(method="sends").take(**{**HERE, "method": method}) is not None) is hit

@@ -23,6 +23,7 @@ from pressroom.entrypoints.cli.output import (
 )
 from pressroom.entrypoints.cli.shape import Noun
 from pressroom.sandbox.client import SandboxClient
+from pressroom.sandbox.core.faults import SENDS
 from pressroom.sandbox.core.view import VERBS
 from pressroom.settings import load
 
@@ -375,7 +376,10 @@ def fault(
     bot: Annotated[str | None, typer.Option("--bot", help="Its user name.")] = None,
     chat: Chat = None,
     method: Annotated[
-        str | None, typer.Option("--method", help="As send* or 'POST /messages'; webhook for updates.")
+        str | None,
+        typer.Option(
+            "--method", help="As edit* or 'POST /answers'; * is any, webhook the updates.", show_default="sends"
+        ),
     ] = None,
     times: Annotated[int, typer.Option("--times", min=0, help="How often; 0 means until it is healed.")] = 1,
     skip: Annotated[int, typer.Option("--skip", min=0, help="So many pass before.")] = 0,
@@ -389,16 +393,17 @@ def fault(
     at: At = None,
     as_json: Json = False,
 ) -> None:
-    """Plan what goes wrong: which requests are hit, and what happens to them.
+    """Plan what goes wrong: which requests are hit (those that send, unless --method says otherwise), and how.
 
     fail answers with an error; drop cuts the connection, before the effect or with --after-effect after it; slow
     waits; duplicate and reorder do that to the updates of a webhook.
 
     Examples:
-    pressroom sandbox fault fail --code 429 --retry-after 5 --method 'send*'
+    pressroom sandbox fault fail --code 429 --retry-after 5
     pressroom sandbox fault fail --name kicked --chat @pressroom_example_news --times 0
     pressroom sandbox fault drop --after-effect --probability 0.1 --times 0
     pressroom sandbox fault slow --seconds 30 --provider max
+    pressroom sandbox fault fail --code 500 --method '*' --bot my_bot
     """
     wish = {
         "name": name, "code": code, "description": description, "retry_after": retry_after, "seconds": seconds,
@@ -407,6 +412,8 @@ def fault(
         "until": None if until is None else _unix(until, "until"),
     }  # fmt: skip
     given = {field: value for field, value in wish.items() if value is not None}
+    if method is None and kind in ("fail", "drop", "slow"):
+        given["method"] = SENDS
     if after_effect:
         given["before_effect"] = False
     planned = _sandbox(at).plan(kind, **given, times=times or None, skip=skip, probability=probability)
@@ -520,10 +527,21 @@ def act(
     """
     wish = dict(_wish(one) for one in wishes or [])
     of = _sandbox(at).provider(provider or "telegram")
-    if isinstance(wish.get("person"), str) and verb in VERBS:
-        of.person(wish["person"])
+    person = wish.get("person")
+    if verb in VERBS and isinstance(person, str) and not any(_is_called(one, person) for one in of.people()):
+        of.person(person)
     done = of.act(verb, **wish)
     answer(as_json, done, Facts([(name, str(value)) for name, value in done.items()]) if done else "Done.")
+
+
+def _is_called(one: dict[str, Any], name: str) -> bool:
+    wanted, first = name.removeprefix("@").casefold(), one["name"].partition(" ")[0]
+    return wanted in (
+        one["name"].casefold(),
+        first.casefold(),
+        one.get("username", "").casefold(),
+        str(one["id"]),
+    )
 
 
 def _wish(given: str) -> tuple[str, Any]:

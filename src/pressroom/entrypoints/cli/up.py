@@ -33,12 +33,14 @@ from pressroom.entrypoints.cli.output import Facts, answer, printable
 from pressroom.entrypoints.cli.serve import Port, run_fast, running, stop_on_signal
 from pressroom.example import WORKSPACE, working_push_secret
 from pressroom.sandbox.core.ledger import Effect
+from pressroom.sandbox.core.view import NoSuch
 from pressroom.sandbox.run import Options, Sandbox, run_sandbox
 from pressroom.settings import Settings, environment, load
 from pressroom.wiring import Product, Say, data_folder, embedded_folder, open_product, quietly
 
 ROLES = ("api", "dispatch")
 CHECK_SECONDS = 30
+SENDING = ("send", "forward", "copy", "POST /messages")
 TITLES = {"telegram": "Telegram", "max": "MAX"}
 ON_ITS_WAY = {Status.QUEUED, Status.CLAIMED, Status.SENDING, Status.RETRY}
 
@@ -303,20 +305,31 @@ def _with_data(settings: Settings) -> str:
 
 
 async def _show_arrivals(sandbox: Sandbox, *, as_json: bool) -> None:
+    """What bots sent; what else happens is seen in the window."""
     console = Console()
     async for effect in sandbox.world.ledger.watch():
-        provider = sandbox.world.providers[effect.provider]
-        title = provider.chat(effect.chat)["title"]
+        if not effect.method.startswith(SENDING):
+            continue
+        title = _title(sandbox, effect)
         if as_json:
-            print(json.dumps({"arrived": {"chat": title, "text": effect.text}}, ensure_ascii=False), flush=True)
+            arrived = {"chat": title, "text": effect.text}
+            print(json.dumps({"arrived": arrived}, ensure_ascii=False), flush=True)
         else:
             console.print(_arrival(effect, title, console.width), highlight=False, no_wrap=True)
+
+
+def _title(sandbox: Sandbox, effect: Effect) -> str:
+    try:
+        return sandbox.world.providers[effect.provider].chat(effect.chat)["title"]
+    except NoSuch:
+        return str(effect.chat)
 
 
 def _arrival(effect: Effect, title: str, width: int) -> str:
     """One line, whatever is in the text: it comes from outside."""
     at = time.strftime("%H:%M:%S", time.localtime(effect.at))
-    text = printable(" ".join(effect.text.split()))
+    media = ", ".join(str(one.get("kind", "file")) for one in (effect.details or {}).get("media", ()))
+    text = printable(" ".join(effect.text.split())) or f"[{media}]"
     room = max(width - len(title) - 35, 20)
     shown = text if len(text) <= room else text[: room - 1] + "…"
     where = TITLES[effect.provider]

@@ -24,6 +24,9 @@ class Kind(StrEnum):
 
 #: The method that faults of webhooks name.
 WEBHOOK = "webhook"
+#: A method that stands for whatever sends a message, at any provider.
+SENDS = "sends"
+_SENDS_PATTERN = r"(?:send.*|POST /messages)\Z"
 _OF_WEBHOOKS = {Kind.DUPLICATE, Kind.REORDER}
 
 
@@ -56,7 +59,8 @@ class Fault:
         if self.kind in _OF_WEBHOOKS:
             self.method = WEBHOOK
         if self.method is not None:
-            self._fits_method = re.compile(translate(self.method), re.IGNORECASE).match
+            pattern = _SENDS_PATTERN if self.method == SENDS else translate(self.method)
+            self._fits_method = re.compile(pattern, re.IGNORECASE).match
         if not 0 < self.probability <= 1:
             raise ValueError("probability is above 0 and at most 1")
         if self.times is not None and self.times < 1:
