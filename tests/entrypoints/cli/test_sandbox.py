@@ -6,6 +6,7 @@ import signal
 import subprocess
 from typing import Any
 
+import psutil
 import pytest
 
 from pressroom.sandbox.pytest_plugin import RunningSandbox
@@ -176,3 +177,21 @@ def test_nobody_is_made_who_is_there_by_another_name(anywhere: Cli, sandbox: Run
         assert anywhere("sandbox", "act", "starts", f"person={name}", "bot=pressroom_example_bot").code == 0
 
     assert [person["name"] for person in sandbox.telegram.people()] == ["Anna Smith"]
+
+
+@pytest.mark.skipif(
+    not hasattr(psutil, "RLIMIT_NOFILE"), reason="the limits of another process are told by Linux only"
+)
+def test_a_low_limit_of_descriptors_is_raised_as_far_as_the_system_allows():
+    process = subprocess.Popen(
+        ["sh", "-c", 'ulimit -S -n 128 && exec "$@"', "sh", *PROGRAM, "sandbox", "--port", "0", "--json"],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    process.stdout.readline()
+    soft, hard = psutil.Process(process.pid).rlimit(psutil.RLIMIT_NOFILE)
+    process.terminate()
+    process.communicate(timeout=20)
+
+    assert soft > 128
+    assert soft == (65_536 if hard in (-1, psutil.RLIM_INFINITY) else min(hard, 65_536))
