@@ -1,6 +1,7 @@
 """The control API, as scripts and tests use it: over HTTP, at an emulator's own port."""
 
 import asyncio
+import base64
 import json
 from collections.abc import AsyncIterator
 
@@ -231,6 +232,8 @@ async def test_pages_of_other_sites_can_neither_read_nor_write(http, telegram):
     [
         ({"Host": "localhost:8801"}, 200),
         ({"Host": "[::1]:8801"}, 200),
+        ({"Host": "[::1]"}, 200),
+        ({"Host": "LOCALHOST"}, 200),
         ({"Host": "192.168.1.7"}, 200),
         ({"Host": "telegram.sandbox"}, 200),
         ({"Host": "sandbox"}, 200),
@@ -276,3 +279,118 @@ async def test_what_cannot_be_said_again_is_not_taken_in(http, path, body):
 
 async def test_the_ledger_of_no_emulator_is_not_there(http):
     assert (await get(http, "/ledger", provider="zz", chat=1))[0] == 404
+
+
+NUMBER = "9" * 5_000
+
+
+@pytest.mark.parametrize("headers", [{}, {"Last-Event-ID": NUMBER}])
+async def test_events_after_a_number_that_was_never_reached_are_all_of_them(http, headers):
+    await send(http, "first")
+    after = NUMBER if not headers else "0"
+
+    async with http.get("/sandbox/events", params={"after": after}, headers=headers) as stream:
+        seen = await _event(stream)
+
+    assert (stream.status, seen["seq"], seen["text"]) == (200, 1, "first")
+
+
+@pytest.mark.parametrize("after", ["2", "1000000"])
+async def test_who_comes_from_another_life_is_told_everything(http, after):
+    """A sandbox started anew counts from 1, and a client that reconnects knows larger numbers."""
+    await send(http, "first")
+
+    async with http.get("/sandbox/events", headers={"Last-Event-ID": after}) as stream:
+        seen = [await _event(stream)]
+        await send(http, "second")
+        seen.append(await _event(stream))
+
+    assert [(one["seq"], one["text"]) for one in seen] == [(1, "first"), (2, "second")]
+
+
+@pytest.mark.parametrize("after", ["", "-1", "x", "1e3", "²"])
+async def test_events_after_what_is_no_number_are_those_from_now_on(http, after):
+    await send(http, "first")
+
+    async with http.get("/sandbox/events", params={"after": after}) as stream:
+        async for line in stream.content:
+            if line.startswith(b"data:"):
+                break  # greeted, so listening
+        await send(http, "second")
+        seen = await _event(stream)
+
+    assert (seen["seq"], seen["text"]) == (2, "second")
+
+
+@pytest.mark.parametrize(
+    "path", [f"/ledger?after={NUMBER}", f"/ledger?limit={NUMBER}", f"/telegram/chats?offset={NUMBER}"]
+)
+async def test_a_number_that_nobody_can_count_to_is_refused(http, path):
+    async with http.get(f"/sandbox{path}") as response:
+        assert response.status == 422
+
+
+@pytest.mark.parametrize("number", [NUMBER, "0", "none", "-1"])
+async def test_only_a_fault_that_is_there_is_healed(http, telegram, number):
+    await post(http, "/faults", {"kind": "drop"})
+
+    async with http.delete(f"/sandbox/faults/{number}") as response:
+        status, said = response.status, await response.json()
+
+    assert (status, "there is no fault" in said["error"]) == (404, True)
+    assert len(list(telegram.world.faults)) == 1
+
+
+async def test_all_faults_are_healed_at_once(http, telegram):
+    for _ in range(2):
+        await post(http, "/faults", {"kind": "drop"})
+
+    async with http.delete("/sandbox/faults") as response:
+        assert await response.json() == {"healed": 2}
+    assert not telegram.world.faults
+
+
+async def test_a_page_of_the_ledger_has_at_most_a_thousand_effects(http, telegram):
+    for n in range(1_200):
+        telegram.world.ledger.record(0.0, "telegram", "bot", NEWS, "sendMessage", n, "x")
+
+    sizes = [len((await get(http, "/ledger", limit=limit))[1]["effects"]) for limit in (-1, 0, 7, 5_000)]
+
+    assert sizes == [1, 1, 7, 1_000]
+
+
+async def test_a_body_has_a_limit(http, telegram, monkeypatch):
+    monkeypatch.setattr("pressroom.sandbox.control.BODY_BYTES", 100)
+    json_type = {"Content-Type": "application/json"}
+
+    answers = []
+    for size in (100, 101):
+        body = b'{"advance": 60' + b" " * (size - 15) + b"}"
+        async with http.post("/sandbox/clock", data=body, headers=json_type) as response:
+            answers.append((response.status, (await response.json()).get("error")))
+
+    assert answers == [(200, None), (422, "the body is larger than 100 bytes")]
+
+
+@pytest.mark.parametrize(
+    ("said", "type_"),
+    [
+        ("text/html", "text/html; charset=utf-8"),
+        ("image/svg+xml", "image/svg+xml"),
+        ("тип/x", "application/octet-stream"),
+        ("text/html\r\nX-Evil: 1", "application/octet-stream"),
+    ],
+)
+async def test_what_somebody_uploaded_is_never_a_page_of_this_origin(http, said, type_):
+    page = b"<script>alert(1)</script>"
+    medium = {"kind": "document", "name": "a.html", "type": said, "data": base64.b64encode(page).decode()}
+    _, done = await post(http, "/telegram/act/posts", {"chat": NEWS, "media": [medium]})
+    _, message = await get(http, f"/telegram/chats/{NEWS}/messages/{done['message_id']}")
+
+    async with http.get(f"/sandbox/telegram/files/{message['media'][0]['file']}") as response:
+        content = await response.read()
+
+    assert (response.status, content, response.headers["Content-Type"]) == (200, page, type_)
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert response.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+    assert "X-Evil" not in response.headers

@@ -1,5 +1,6 @@
 """The whole sandbox: three ports, one world, and a state that outlives it."""
 
+import asyncio
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import time
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 from pressroom.core.errors import BadSetup
 from pressroom.sandbox.client import SandboxClient
@@ -17,6 +19,7 @@ from pressroom.sandbox.max import EXAMPLE_CHATS as MAX_CHATS
 from pressroom.sandbox.max import EXAMPLE_TOKEN as MAX_TOKEN
 from pressroom.sandbox.run import Options, Sandbox, run_sandbox, save
 from pressroom.sandbox.telegram import EXAMPLE_TOKEN
+from tests.sandbox.telegram.hearing import until
 
 NEWS = -1001000000001
 PROGRAM = [sys.executable, "-c", "import sys; from pressroom.entrypoints.cli import main; sys.exit(main())"]
@@ -237,3 +240,73 @@ def _asks(url: str, path: str, headers: str = "") -> socket.socket:
     connection = socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])))
     connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n".encode())
     return connection
+
+
+@pytest.mark.parametrize(("host", "status"), [("0.0.0.0", 200), ("127.0.0.1", 403), ("127.0.0.2", 403)])
+async def test_bound_to_the_world_on_purpose_it_answers_to_any_name(host, status):
+    stranger = {"Host": "sandbox.example.org"}
+    async with run_sandbox(anywhere(host=host)) as sandbox, aiohttp.ClientSession(headers=stranger) as http:
+        answers = []
+        for name, path in (
+            ("window", "/"),
+            ("window", "/sandbox"),
+            ("telegram", "/sandbox"),
+            ("max", "/sandbox"),
+            ("telegram", f"/bot{EXAMPLE_TOKEN}/getMe"),
+            ("max", "/me"),
+        ):
+            async with http.get(sandbox.urls[name] + path, headers={"Authorization": MAX_TOKEN}) as response:
+                answers.append(response.status)
+
+    assert answers == [status] * 6
+
+
+def saved_texts(file) -> list[str]:
+    return [effect[7] for effect in json.loads(file.read_text())["ledger"]["effects"]]
+
+
+async def until_saved(file, text: str) -> None:
+    await until(lambda: file.exists() and text in saved_texts(file))
+
+
+async def test_a_disk_that_fails_for_a_while_costs_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("pressroom.sandbox.run.SAVE_EVERY", 0.01)
+    file = tmp_path / "sandbox.json"
+    draft = tmp_path / "sandbox.json.draft"
+    async with run_sandbox(anywhere(state=file)) as sandbox:
+        await telegram(sandbox, "sendMessage", chat_id=NEWS, text="first")
+        await until_saved(file, "first")
+        with capture_logs() as logs:
+            draft.unlink(missing_ok=True)
+            draft.mkdir()  # nobody can write there now
+            await telegram(sandbox, "sendMessage", chat_id=NEWS, text="second")
+            await until(lambda: len(logs) >= 2)
+            assert saved_texts(file) == ["first"]
+            draft.rmdir()
+
+        await until_saved(file, "second")
+
+    assert {one["event"] for one in logs} == {"the sandbox's state was not saved; it is tried again"}
+
+
+async def test_whatever_breaks_the_saving_the_last_save_is_made(tmp_path, monkeypatch):
+    broken = asyncio.Event()
+
+    def breaks(*_: object) -> bytes:
+        asyncio.get_running_loop().call_soon(broken.set)
+        raise KeyError("a mistake")
+
+    monkeypatch.setattr("pressroom.sandbox.run.SAVE_EVERY", 0.01)
+    file = tmp_path / "sandbox.json"
+
+    async def run() -> None:
+        async with run_sandbox(anywhere(state=file)) as sandbox:
+            with monkeypatch.context() as patch:
+                patch.setattr("pressroom.sandbox.run.world_state", breaks)
+                await asyncio.wait_for(broken.wait(), 10)
+            await telegram(sandbox, "sendMessage", chat_id=NEWS, text="kept")
+
+    with pytest.raises(KeyError, match="a mistake"):
+        await run()
+
+    assert saved_texts(file) == ["kept"]

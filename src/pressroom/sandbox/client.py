@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 from pressroom.core.errors import InvalidInput, NotFound, Unavailable
 
 SECONDS = 30
+PAGE = 1_000  # effects; as many as the control API gives at once
 
 
 class SandboxClient:
@@ -33,10 +34,11 @@ class SandboxClient:
         """What the world saw, in order; `scope` is provider, actor, method, chat."""
         found: list[dict[str, Any]] = []
         while True:
-            wanted = {"after": after, **{name: value for name, value in scope.items() if value is not None}}
+            wanted = {"after": after, "limit": PAGE}
+            wanted |= {name: value for name, value in scope.items() if value is not None}
             page: list[dict[str, Any]] = self.ask("GET", f"/sandbox/ledger?{urlencode(wanted)}")["effects"]
             found += page
-            if not page:
+            if len(page) < PAGE:
                 return found
             after = page[-1]["seq"]
 

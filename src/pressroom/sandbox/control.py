@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from pressroom.sandbox.core.faults import WEBHOOK, Fault
 from pressroom.sandbox.core.view import VERBS, NoSuch, NotPossible, Provider
-from pressroom.sandbox.core.wire import read_json, stranger
+from pressroom.sandbox.core.wire import Gone, TooLarge, media_type, read_body, read_json, stranger
 from pressroom.sandbox.core.world import World
 
 PAGE = 1_000
@@ -52,7 +52,7 @@ def control_app(world: World) -> Starlette:
             Route("/sandbox/faults", door(_faults), methods=["GET"]),
             Route("/sandbox/faults", door(_plan), methods=["POST"]),
             Route("/sandbox/faults", door(_heal), methods=["DELETE"]),
-            Route("/sandbox/faults/{number:int}", door(_heal), methods=["DELETE"]),
+            Route("/sandbox/faults/{number}", door(_heal), methods=["DELETE"]),
             Route("/sandbox/clock", door(_clock), methods=["GET"]),
             Route("/sandbox/clock", door(_move_clock), methods=["POST"]),
             Route("/sandbox/{provider}/chats", door(_chats), methods=["GET"]),
@@ -111,13 +111,12 @@ def _named(world: World, name: str) -> Provider:
 async def _json(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise NotPossible("the body has to be JSON, with Content-Type: application/json")
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > BODY_BYTES:
-            raise NotPossible(f"the body is larger than {BODY_BYTES} bytes")
     try:
-        value = read_json(body or b"{}")
+        value = read_json(await read_body(request.receive, BODY_BYTES) or b"{}")
+    except TooLarge:
+        raise NotPossible(f"the body is larger than {BODY_BYTES} bytes") from None
+    except Gone:
+        raise NotPossible("the body did not come to its end") from None
     except ValueError as error:
         raise NotPossible(f"the body is not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -131,6 +130,11 @@ def _number(request: Request, name: str, default: int) -> int:
         return int(given)
     except ValueError:
         raise NotPossible(f"{name} is a number, not {given!r}") from None
+
+
+def _counted(given: str) -> int | None:
+    """The number of an effect or a fault; None when it is no number. Nobody ever counts to twenty digits."""
+    return int(given[:20]) if given.isascii() and given.isdigit() else None
 
 
 def _scope(world: World, request: Request) -> dict[str, Any]:
@@ -181,8 +185,8 @@ async def _overview(world: World, _request: Request) -> Response:
 
 async def _ledger(world: World, request: Request) -> Response:
     """A page of at most 1,000; `?after=` the `seq` of the last one seen goes on."""
-    page = world.ledger.effects(_number(request, "after", 0), **_scope(world, request))
-    page = page[: min(max(_number(request, "limit", PAGE), 1), PAGE)]
+    after, limit = _number(request, "after", 0), min(max(_number(request, "limit", PAGE), 1), PAGE)
+    page = world.ledger.effects(after, limit=limit, **_scope(world, request))
     return JSONResponse({"total": world.ledger.total, "effects": [effect.as_json() for effect in page]})
 
 
@@ -193,7 +197,7 @@ async def _calls(world: World, _request: Request) -> Response:
 async def _events(world: World, request: Request) -> Response:
     """Server-sent events: each effect as it happens. `Last-Event-ID` or `?after=` goes on after that one."""
     last = request.headers.get("last-event-id", request.query_params.get("after", ""))
-    after = int(last) if last.isascii() and last.isdigit() else None
+    after = _counted(last)
 
     async def stream() -> AsyncIterator[str]:
         yield f"retry: 1000\nevent: hello\ndata: {json.dumps({'total': world.ledger.total})}\n\n"
@@ -289,11 +293,12 @@ def _said(error: ValidationError) -> str:
 
 
 async def _heal(world: World, request: Request) -> Response:
-    number = request.path_params.get("number")
-    healed = world.faults.heal(number)
-    if number is not None and not healed:
-        raise NoSuch(f"there is no fault {number}, or it has hit already")
-    return JSONResponse({"healed": healed})
+    if "number" not in request.path_params:
+        return JSONResponse({"healed": world.faults.heal()})
+    number = _counted(request.path_params["number"])
+    if number is None or not world.faults.heal(number):
+        raise NoSuch(f"there is no fault {request.path_params['number']}, or it has hit already")
+    return JSONResponse({"healed": 1})
 
 
 async def _clock(world: World, _request: Request) -> Response:
@@ -366,7 +371,7 @@ async def _file(world: World, request: Request) -> Response:
     kind, content = _provider(world, request).file(request.path_params["file"])
     # What somebody uploaded is never a page of this origin.
     safe = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
-    return Response(content, media_type=kind, headers=safe)
+    return Response(content, media_type=media_type(kind), headers=safe)
 
 
 PLURALS = {"chats": "chat", "bots": "bot", "people": "person"}

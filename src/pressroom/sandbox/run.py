@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pressroom.core.asgi import serving
 from pressroom.core.errors import BadSetup
+from pressroom.core.tasks import to_the_end
 from pressroom.sandbox.core.clock import Clock
 from pressroom.sandbox.core.ledger import SIZE
 from pressroom.sandbox.core.saved import restore_world, world_state
@@ -108,7 +110,7 @@ async def run_sandbox(options: Options) -> AsyncGenerator[Sandbox]:
         seed=options.seed,
         ledger_size=options.ledger_size,
         clock=clock,
-        any_host=options.host not in ("127.0.0.1", "::1", "localhost"),
+        any_host=not _is_loopback(options.host),
     )
     telegram = TelegramSandbox(
         world,
@@ -167,6 +169,13 @@ def _named(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _add_chats(world: World, number: int) -> None:
     digits = len(str(number))
     for provider in world.providers.values():
@@ -200,8 +209,10 @@ async def _saved(world: World, file: Path) -> AsyncGenerator[None]:
         yield
     finally:
         ending.set()
-        await saving
-        save(world, file)
+        try:
+            await to_the_end(saving)
+        finally:
+            save(world, file)
 
 
 async def _keep_saving(world: World, file: Path, ending: asyncio.Event) -> None:

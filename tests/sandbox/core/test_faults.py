@@ -76,6 +76,30 @@ def test_the_oldest_that_fits_is_taken():
     assert [taken.code for _ in range(2) if (taken := faults.take(**HERE))] == [502, 503]
 
 
+def test_a_fault_that_lets_pass_stands_in_nobodys_way():
+    faults = planned(code=500, skip=1)
+    faults.plan(Fault(kind=Kind.FAIL, code=502))
+
+    assert [taken.code for _ in range(2) if (taken := faults.take(**HERE))] == [502, 500]
+
+
+def test_a_fault_whose_time_is_over_hits_nobody_and_others_have_their_turn():
+    at = At()
+    faults = Faults(Random(0), at)
+    faults.plan(Fault(kind=Kind.FAIL, code=500, times=None, until=200.0))
+    faults.plan(Fault(kind=Kind.FAIL, code=502, times=None, since=150.0))
+
+    def code() -> int | None:
+        taken = faults.take(**HERE)
+        return taken.code if taken else None
+
+    seen = []
+    for at.now in (100.0, 160.0, 199.9, 200.0):
+        seen.append(code())
+
+    assert seen == [500, 500, 500, 502]
+
+
 @pytest.mark.parametrize(
     "wish",
     [

@@ -1,3 +1,4 @@
+import inspect
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -15,6 +16,27 @@ from tests.sandbox.stage import Stage
 Call = Callable[..., Awaitable[tuple[int, dict[str, Any]]]]
 
 NOON = 1_795_089_600.0
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x20\x00\x00\x00\x10" + b"\x00" * 16
+
+
+class Picture:
+    """An image on somebody's site. `meanwhile` happens while it is fetched."""
+
+    url = ""
+
+    def __init__(self) -> None:
+        self.meanwhile: Callable[[], Any] = lambda: None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            if inspect.isawaitable(happened := self.meanwhile()):
+                await happened
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": PNG})
+
+    @property
+    def attachment(self) -> dict[str, Any]:
+        return {"type": "image", "payload": {"url": self.url}}
 
 
 @pytest.fixture(scope="session")
@@ -91,3 +113,10 @@ def anna(sandbox: MaxSandbox) -> Person:
 def dialog(anna: Person) -> int:
     """Anna's dialog with the example bot."""
     return anna.starts(EXAMPLE_BOT)
+
+
+@pytest.fixture
+async def picture() -> AsyncIterator[Picture]:
+    async with serving(picture := Picture(), what="a picture", port=0) as port:
+        picture.url = f"http://127.0.0.1:{port}/cat.png"
+        yield picture

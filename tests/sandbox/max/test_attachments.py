@@ -8,6 +8,8 @@ import pytest
 from aiohttp import web
 
 from pressroom.sandbox.max import EXAMPLE_BOT
+from pressroom.sandbox.max.model import Bot
+from pressroom.sandbox.max.uploads import TICKETS
 
 NEWS = -70000000000001
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x00\x20\x00\x00\x00\x10" + b"\x00" * 16
@@ -374,3 +376,56 @@ async def test_what_a_person_sends_reaches_the_bot_with_a_token_that_it_can_use(
     status, _ = await send({"type": "image", "payload": {"token": token}})
 
     assert status == 200
+
+
+async def test_ten_thousand_addresses_are_open_at_once(call, http, sandbox):
+    addresses = [(await call("POST", "/uploads", type="file"))[1]["url"] for _ in range(2)]
+    for _ in range(TICKETS - 1):
+        sandbox.uploads.ticket(Bot(7, "another"), "file")
+
+    statuses = []
+    for address in addresses:
+        async with http.post(address, data=b"x") as response:
+            statuses.append(response.status)
+
+    assert statuses == [404, 200]
+
+
+@pytest.fixture
+def piece(http):
+    """Sends bytes from `begin` to an upload address."""
+
+    async def piece(address, begin, content, total):
+        headers = {
+            "Content-Range": f"bytes {begin}-{begin + len(content) - 1}/{total}",
+            "Content-Type": "application/x-binary",
+        }
+        async with http.post(address["url"], data=content, headers=headers) as response:
+            return response.status
+
+    return piece
+
+
+async def test_all_pieces_speak_of_one_size(call, piece, sandbox):
+    _, address = await call("POST", "/uploads", type="video")
+
+    statuses = [
+        await piece(address, 0, b"0123456789", 20),
+        await piece(address, 10, b"0123456789", 30),
+        await piece(address, 10, b"0123456789", 20),
+    ]
+
+    assert statuses == [201, 400, 200]
+
+
+async def test_half_finished_uploads_share_the_room_and_the_oldest_starts_again(call, piece, make):
+    make(media_bytes=100)
+    _, older = await call("POST", "/uploads", type="video")
+    _, newer = await call("POST", "/uploads", type="video")
+
+    begun = [await piece(older, 0, bytes(60), 100), await piece(newer, 0, bytes(60), 100)]
+    rest_of_older = await piece(older, 60, bytes(40), 100)
+    rest_of_newer = await piece(newer, 60, bytes(40), 100)
+
+    assert begun == [201, 201]
+    assert (rest_of_older, rest_of_newer) == (201, 200)

@@ -1,6 +1,9 @@
 import pytest
 
 from pressroom.sandbox.max import EXAMPLE_BOT
+from pressroom.sandbox.max.state import CALLBACKS
+
+NEWS = -70000000000001
 
 BUY = {
     "type": "inline_keyboard",
@@ -80,3 +83,46 @@ async def test_who_stopped_the_bot_presses_nothing(sandbox, anna, dialog, offer)
 
     with pytest.raises(ValueError, match="stopped"):
         anna.presses(dialog, offer, "Buy")
+
+
+async def test_only_the_bot_of_the_message_answers(call, make):
+    sandbox = make(bots={"first-token": "first", "second-token": "second"})
+    anna = sandbox.person("Anna")
+    anna.joins(NEWS)
+    body = {"text": "Buy?", "attachments": [BUY]}
+    _, sent = await call("POST", "/messages", body, token="first-token", chat_id=NEWS)
+    callback = anna.presses(NEWS, sent["message"]["body"]["mid"], "Buy")
+
+    async def answer(token):
+        wish = {"notification": "Thanks", "message": {"text": f"by {token}"}}
+        return await call("POST", "/answers", wish, token=token, callback_id=callback)
+
+    refusal = {"code": "proto.payload", "message": "callback_id: Callback identifier is invalid"}
+    assert await answer("second-token") == (400, refusal)
+    assert sandbox.messages(NEWS) == ["Buy?"]
+    assert await answer("first-token") == (200, {"success": True})
+    assert sandbox.messages(NEWS) == ["by first-token"]
+
+
+async def test_ten_thousand_callbacks_are_remembered(call, sandbox, anna, dialog, offer):
+    oldest, second = anna.presses(dialog, offer, "Buy"), anna.presses(dialog, offer, "Buy")
+    for _ in range(CALLBACKS - 1):
+        anna.presses(dialog, offer, "Buy")
+
+    forgotten = await call("POST", "/answers", {"notification": "x"}, callback_id=oldest)
+    kept, _ = await call("POST", "/answers", {"notification": "x"}, callback_id=second)
+
+    assert forgotten[1]["message"] == "callback_id: Callback identifier is invalid"
+    assert kept == 200
+
+
+async def test_an_answer_looks_again_once_its_image_is_there(call, sandbox, anna, dialog, offer, picture):
+    callback = anna.presses(dialog, offer, "Buy")
+    picture.meanwhile = lambda: anna.blocks(EXAMPLE_BOT)
+
+    status, refusal = await call(
+        "POST", "/answers", {"message": {"attachments": [picture.attachment]}}, callback_id=callback
+    )
+
+    assert (status, refusal["code"]) == (403, "chat.denied")
+    assert sandbox.effects()[-1].method == "blocks"

@@ -1,6 +1,7 @@
 import pytest
 
 from pressroom.sandbox.max import EXAMPLE_BOT, ChatKind, NewChat
+from pressroom.sandbox.max.model import PERMISSIONS
 
 NEWS = -70000000000001
 CREW = -71000000000001
@@ -211,3 +212,28 @@ async def test_what_cannot_be_pinned_is_refused(call, sandbox):
     _, nothing = await call("DELETE", f"/chats/{CREW}/pin")
 
     assert (invalid, in_dialog, nothing["success"]) == (400, 400, False)
+
+
+async def test_fifty_administrators_are_the_most(call, sandbox):
+    people = [sandbox.person(f"Person {number}") for number in range(49)]
+    for person in people:
+        person.joins(CREW)
+    wishes = [{"user_id": person.id, "permissions": ["read_all_messages"]} for person in people]
+
+    too_many = await call("POST", f"/chats/{CREW}/members/admins", {"admins": wishes})
+    fits, _ = await call("POST", f"/chats/{CREW}/members/admins", {"admins": wishes[1:]})
+    another, _ = await call("POST", f"/chats/{CREW}/members/admins", {"admins": wishes[:1]})
+    again, _ = await call("POST", f"/chats/{CREW}/members/admins", {"admins": wishes[1:]})
+
+    assert too_many == (
+        400,
+        {"code": "proto.payload", "message": "Number of administrators must be at most 50"},
+    )
+    assert (fits, another, again) == (200, 400, 200)
+
+
+async def test_an_owner_has_every_right_there_is(call, sandbox):
+    _, admins = await call("GET", f"/chats/{CREW}/members/admins")
+
+    owner = next(member for member in admins["members"] if member["is_owner"])
+    assert owner["permissions"] == list(PERMISSIONS)

@@ -7,6 +7,7 @@ import pytest
 from pressroom.sandbox.core.clock import Clock
 from pressroom.sandbox.core.world import World
 from pressroom.sandbox.max import EXAMPLE_TOKEN
+from pressroom.sandbox.max.app import MOST_BOTS
 from pressroom.sandbox.max.errors import NAMED
 
 NEWS = -70000000000001
@@ -153,3 +154,69 @@ async def test_the_control_api_plans_the_same_faults(http, post, sandbox):
     status, _ = await post()
 
     assert status == 503
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, "proto.payload"),
+        (401, "verify.token"),
+        (403, "access.denied"),
+        (404, "not.found"),
+        (405, "method.not.allowed"),
+        (418, "proto.payload"),
+        (429, "too.many.requests"),
+        (500, "internal.error"),
+        (502, "service.unavailable"),
+        (503, "service.unavailable"),
+    ],
+)
+async def test_a_planned_status_comes_with_its_code(post, sandbox, status, code):
+    sandbox.fail_next(status)
+
+    got, answer = await post()
+
+    assert (got, answer["code"]) == (status, code)
+
+
+async def test_a_clock_that_was_set_back_lets_requests_pass(call, make):
+    sandbox = make(rate_limit=2, world=World(clock=Clock(100.0, frozen=True)))
+
+    statuses = [(await call("GET", "/me"))[0] for _ in range(3)]
+    sandbox.world.clock.set(50)
+    back = [(await call("GET", "/me"))[0] for _ in range(3)]
+
+    assert statuses == back == [200, 200, 429]
+
+
+async def test_a_slowed_poll_ends_when_its_client_leaves(call, sandbox):
+    sandbox.slow_next(0.01, method="GET /updates")
+    polling = asyncio.create_task(call("GET", "/updates", timeout=30))
+    async with asyncio.timeout(5):
+        while sandbox.world.faults:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0)
+
+        polling.cancel()
+        while not sandbox.world.calls:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0)
+
+    assert sandbox.world.calls[-1].status == 0
+
+
+async def test_ten_thousand_bots_are_the_most_that_tokens_make(call, make):
+    make(any_token=True, bots={f"token-{number}": f"bot_{number}" for number in range(MOST_BOTS - 1)})
+
+    statuses = [(await call("GET", "/me", token=letter * 20))[0] for letter in "aba"]
+
+    assert statuses == [200, 401, 200]
+
+
+async def test_calls_keep_no_more_of_a_refusal_than_people_read(call, sandbox):
+    image = {"type": "image", "payload": {"token": "x" * 100_000}}
+
+    await call("POST", "/messages", {"attachments": [image]}, chat_id=NEWS)
+    await call("GET", "/" + "x" * 5_000)
+
+    refused, lost = sandbox.world.calls
+    assert refused.description.startswith("proto.payload: Invalid photo token provided: xxx")
+    assert max(map(len, (refused.description, lost.description, lost.method))) <= 300

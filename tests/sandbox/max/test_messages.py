@@ -4,7 +4,7 @@ import pytest
 
 from pressroom.sandbox.core.clock import Clock
 from pressroom.sandbox.core.world import World
-from pressroom.sandbox.max import EXAMPLE_BOT, ChatKind, NewChat
+from pressroom.sandbox.max import EXAMPLE_BOT, EXAMPLE_TOKEN, ChatKind, NewChat
 
 NEWS = -70000000000001
 DEALS = -70000000000002
@@ -320,3 +320,134 @@ async def test_an_id_that_is_none_spoils_a_list_of_ids(call, sandbox):
     answer = await call("GET", "/messages", message_ids="mid.nonexistingmessageid123456789012")
 
     assert answer == refused(400, "proto.payload", "Invalid message_id: mid.nonexistingmessageid123456789012")
+
+
+losing_the_chat = pytest.mark.parametrize(
+    ("verb", "wish", "status"),
+    [
+        ("removes_bot", {"chat": NEWS, "bot": EXAMPLE_BOT}, 404),
+        ("closes", {"chat": NEWS}, 404),
+        ("restricts_bot", {"chat": NEWS, "bot": EXAMPLE_BOT, "rights": []}, 403),
+    ],
+)
+
+
+@losing_the_chat
+async def test_who_may_not_write_any_more_once_the_image_is_there_does_not(
+    call, sandbox, picture, verb, wish, status
+):
+    picture.meanwhile = lambda: sandbox.act(verb, wish)
+
+    posted, _ = await call(
+        "POST", "/messages", {"text": "x", "attachments": [picture.attachment]}, chat_id=NEWS
+    )
+
+    assert posted == status
+    assert sandbox.messages(NEWS) == []
+    assert [effect.method for effect in sandbox.effects()] == [verb]
+
+
+@losing_the_chat
+async def test_an_edit_looks_again_once_the_image_is_there(call, sandbox, picture, verb, wish, status):
+    _, sent = await call("POST", "/messages", {"text": "old"}, chat_id=NEWS)
+    picture.meanwhile = lambda: sandbox.act(verb, wish)
+
+    answer = await call(
+        "PUT", "/messages", {"attachments": [picture.attachment]}, message_id=sent["message"]["body"]["mid"]
+    )
+
+    assert answer[0] == status
+    assert sandbox.effects()[-1].method == verb
+
+
+async def test_a_message_deleted_while_its_image_is_fetched_is_not_edited(call, sandbox, picture):
+    _, sent = await call("POST", "/messages", {"text": "old"}, chat_id=NEWS)
+    mid = sent["message"]["body"]["mid"]
+    picture.meanwhile = lambda: call("DELETE", "/messages", message_id=mid)
+
+    answer = await call("PUT", "/messages", {"attachments": [picture.attachment]}, message_id=mid)
+
+    assert answer == refused(404, "not.found", f"Message {mid} not found")
+    assert [effect.method for effect in sandbox.effects()] == ["POST /messages", "DELETE /messages"]
+
+
+async def test_an_edit_that_fetches_an_image_keeps_what_was_edited_meanwhile(call, sandbox, picture):
+    _, sent = await call("POST", "/messages", {"text": "old"}, chat_id=NEWS)
+    mid = sent["message"]["body"]["mid"]
+    picture.meanwhile = lambda: call("PUT", "/messages", {"text": "new"}, message_id=mid)
+
+    await call("PUT", "/messages", {"attachments": [picture.attachment]}, message_id=mid)
+
+    _, message = await call("GET", f"/messages/{mid}")
+    assert (message["body"]["text"], message["body"]["attachments"][0]["type"]) == ("new", "image")
+
+
+async def test_messages_of_a_closed_chat_are_gone_for_bots(call, sandbox):
+    _, sent = await call("POST", "/messages", {"text": "x"}, chat_id=NEWS)
+    mid = sent["message"]["body"]["mid"]
+    sandbox.act("closes", {"chat": NEWS})
+
+    statuses = [
+        (await call("PUT", "/messages", {"text": "y"}, message_id=mid))[0],
+        (await call("DELETE", "/messages", message_id=mid))[0],
+        (await call("GET", f"/messages/{mid}"))[0],
+    ]
+
+    assert statuses == [404] * 3
+    assert sandbox.messages(NEWS) == ["x"]
+
+
+async def test_what_the_ledger_forgets_of_people_the_sandbox_forgets_too(make):
+    sandbox = make(world=World(ledger_size=3, clock=Clock(1.0, frozen=True)))
+    anna = sandbox.person("Anna")
+    dialog = anna.starts(EXAMPLE_BOT)
+
+    for number in range(5):
+        anna.writes(EXAMPLE_BOT, str(number))
+    written = sandbox.messages(dialog)
+    for number in range(5):
+        sandbox.act("posts", {"chat": NEWS, "text": str(number)})
+
+    assert written == ["2", "3", "4"]
+    assert (sandbox.messages(dialog), sandbox.messages(NEWS)) == ([], ["2", "3", "4"])
+
+
+async def test_a_forgotten_message_is_not_pinned_any_more(call, make):
+    make(world=World(ledger_size=2, clock=Clock(1.0, frozen=True)))
+    _, sent = await call("POST", "/messages", {"text": "pinned"}, chat_id=NEWS)
+    await call("PUT", f"/chats/{NEWS}/pin", {"message_id": sent["message"]["body"]["mid"]})
+    await call("POST", "/messages", {"text": "newer"}, chat_id=NEWS)
+
+    pinned = await call("GET", f"/chats/{NEWS}/pin")
+    _, unpinned = await call("DELETE", f"/chats/{NEWS}/pin")
+
+    assert pinned == (200, {})
+    assert unpinned["success"] is False
+
+
+async def test_files_are_shown_where_the_client_came_to(http, sandbox, picture):
+    async def at(host, verb, path, **request):
+        headers = {"Authorization": EXAMPLE_TOKEN, "Host": host}
+        async with http.request(verb, path, headers=headers, **request) as response:
+            return await response.json()
+
+    body = {"attachments": [picture.attachment]}
+    sent = await at("one.test:1", "POST", f"/messages?chat_id={NEWS}", json=body)
+    mid = sent["message"]["body"]["mid"]
+    again = await at("two.test:2", "GET", f"/messages/{mid}")
+    address = await at("two.test:2", "POST", "/uploads?type=file")
+    sticker = {
+        "attachments": [{"type": "sticker", "payload": {"code": "x"}}],
+        "link": {"type": "reply", "mid": mid},
+    }
+    answer = (await at("two.test:2", "POST", f"/messages?chat_id={NEWS}", json=sticker))["message"]
+
+    assert _urls(sent["message"]["body"])[0].startswith("http://one.test:1/media/")
+    assert _urls(again["body"])[0].startswith("http://two.test:2/media/")
+    assert address["url"].startswith("http://two.test:2/upload/file/")
+    assert _urls(answer["body"]) == ["http://two.test:2/media/sticker"]
+    assert _urls(answer["link"]["message"])[0].startswith("http://two.test:2/media/")
+
+
+def _urls(body):
+    return [each["payload"]["url"] for each in body["attachments"]]

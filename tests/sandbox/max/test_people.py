@@ -127,10 +127,17 @@ async def test_a_closed_chat_is_gone_for_bots(call, told, sandbox):
             {"person": "Anna", "bot": EXAMPLE_BOT, "text": "x", "parse_mode": "rtf"},
             "markdown or html",
         ),
+        (
+            "writes",
+            {"person": "Anna", "bot": EXAMPLE_BOT, "media": [{"kind": "photo", "data": "", "name": "\udc00"}]},
+            "half of a surrogate pair",
+        ),
         ("writes", {"text": "x"}, "needs person"),
         ("blocks", {"person": "Anna", "bot": EXAMPLE_BOT}, "has not started"),
         ("joins", {"person": "Owner", "chat": NEWS}, "already"),
-        ("renames", {"chat": NEWS, "title": ""}, "1 to 200"),
+        ("renames", {"chat": NEWS, "title": ""}, "needs title"),
+        ("renames", {"chat": NEWS, "title": "x" * 201}, "1 to 200"),
+        ("renames", {"chat": NEWS, "title": " "}, "shows something"),
         ("restricts_bot", {"chat": NEWS, "bot": EXAMPLE_BOT, "rights": "all"}, "list"),
         ("posts", {"chat": NEWS, "text": 5}, "is a text"),
     ],
@@ -317,3 +324,84 @@ async def test_our_updates_have_the_fields_of_the_recorded_ones(call, told, sand
     assert set(ours["message_callback"]["message"]) == set(callback["message"])
     assert set(ours["message_callback"]["callback"]) == set(callback["callback"])
     assert set(ours["message_callback"]["callback"]["user"]) == set(callback["callback"]["user"])
+
+
+async def test_an_edit_is_as_long_as_a_message_may_be(sandbox, anna, dialog):
+    mid = anna.writes(EXAMPLE_BOT, "x")
+
+    anna.edits(dialog, mid, "я" * 4000)
+    with pytest.raises(NotPossible, match="at most 4000"):
+        anna.edits(dialog, mid, "я" * 4001)
+
+    assert sandbox.messages(dialog) == ["я" * 4000]
+
+
+async def test_nothing_happens_in_a_closed_chat(sandbox, anna):
+    anna.joins(CREW)
+    mid = anna.writes(CREW, "x")
+    sandbox.act("closes", {"chat": CREW})
+    before = sandbox.effects()
+
+    for verb, wish in (
+        ("posts", {"text": "y"}),
+        ("writes", {"person": "Anna", "text": "y"}),
+        ("edits", {"person": "Anna", "message_id": mid, "text": "y"}),
+        ("deletes", {"person": "Anna", "message_id": mid}),
+        ("renames", {"title": "y"}),
+        ("leaves", {"person": "Anna"}),
+        ("removes_bot", {"bot": EXAMPLE_BOT}),
+        ("restricts_bot", {"bot": EXAMPLE_BOT, "rights": []}),
+        ("closes", {}),
+    ):
+        with pytest.raises(NotPossible, match="'Редакция' is closed"):
+            sandbox.act(verb, {"chat": CREW, **wish})
+
+    assert sandbox.effects() == before
+    assert sandbox.messages(CREW) == ["x"]
+
+
+async def test_user_names_belong_to_one_person_or_bot(sandbox, anna):
+    smith = sandbox.add("person", {"name": "Boris Smith", "username": "@anna"})
+    with pytest.raises(NotPossible, match="somebody is @Anna already"):
+        sandbox.add("person", {"name": "Clara", "username": "Anna"})
+    with pytest.raises(NotPossible, match="somebody is @anna already"):
+        sandbox.add("bot", {"token": "another-token", "username": "anna"})
+    with pytest.raises(NotPossible, match=f"somebody is @{EXAMPLE_BOT} already"):
+        sandbox.add("person", {"name": "Clara", "username": EXAMPLE_BOT})
+
+    by_user_name = sandbox.act("starts", {"person": "@anna", "bot": EXAMPLE_BOT})
+    by_name = sandbox.act("starts", {"person": "Anna", "bot": EXAMPLE_BOT})
+
+    assert smith["username"] == "anna"
+    assert len(sandbox.people()) == 2
+    assert by_user_name["chat"] ^ by_name["chat"] == smith["id"] ^ anna.id
+
+
+@pytest.mark.parametrize(
+    ("what", "wish", "error"),
+    [
+        ("person", {"name": "\ud83d"}, "half of a surrogate pair"),
+        ("person", {"name": "Boris", "username": "so nice"}, "Latin letters"),
+        ("person", {"name": "Boris", "username": "x" * 65}, "1 to 64"),
+        ("bot", {"token": "t", "username": "бот"}, "Latin letters"),
+        ("bot", {"token": "a token", "username": "b"}, "fit into a header"),
+        ("bot", {"token": "t"}, "needs a username"),
+        ("bot", {"token": EXAMPLE_TOKEN, "username": "b"}, "of that token already"),
+        ("chat", {"title": "x" * 201}, "1 to 200"),
+        ("chat", {"title": " \u200b"}, "shows something"),
+        ("chat", {"title": "\udc00"}, "half of a surrogate pair"),
+    ],
+)
+async def test_names_that_cannot_be_are_refused(sandbox, what, wish, error):
+    before = sandbox.state()
+
+    with pytest.raises(NotPossible, match=error):
+        sandbox.add(what, wish)
+
+    assert sandbox.state() == before
+
+
+@pytest.mark.parametrize("latitude", [181, float("nan"), float("inf"), 10**400, True, "55"])
+async def test_a_place_is_on_this_earth(sandbox, anna, latitude):
+    with pytest.raises(NotPossible, match="degrees"):
+        anna.writes(EXAMPLE_BOT, media=[{"kind": "location", "latitude": latitude, "longitude": 1}])

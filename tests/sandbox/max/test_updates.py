@@ -1,4 +1,5 @@
 import asyncio
+import base64
 import json
 
 import pytest
@@ -8,6 +9,8 @@ from pressroom.sandbox.core.clock import Clock
 from pressroom.sandbox.core.faults import Fault, Kind
 from pressroom.sandbox.core.world import World
 from pressroom.sandbox.max import EXAMPLE_BOT
+from pressroom.sandbox.max.updates import backoff
+from tests.sandbox.max.conftest import PNG
 
 NEWS = -70000000000001
 HOUR = 3600
@@ -373,3 +376,78 @@ async def test_a_restored_sandbox_goes_on_delivering(call, hook, make):
 
     assert [each["update_type"] for each in came[1:]] == ["bot_started", "message_created"]
     assert after.state()["chats"] == saved["chats"]
+
+
+async def test_a_webhook_that_takes_nothing_is_owed_no_more_than_a_mailbox_holds(call, hook, make):
+    sandbox = make(mailbox=3)
+    anna = sandbox.person("Anna")
+    anna.starts(EXAMPLE_BOT)
+    await call("POST", "/subscriptions", {"url": f"{hook.url}/a"})
+    hook.status = 500
+    for number in range(10):
+        anna.writes(EXAMPLE_BOT, str(number))
+    await hook.has(1)
+    await settled()
+
+    hook.status = 200
+    sandbox.world.clock.advance(60)
+    await hook.has(4)
+    anna.writes(EXAMPLE_BOT, "new")
+
+    came = await hook.has(5)
+    assert [each["message"]["body"]["text"] for each in came] == ["0", "0", "1", "2", "new"]
+
+
+def test_ten_repetitions_are_the_most():
+    assert [backoff(1), backoff(2), backoff(3), backoff(11)] == [60, 150, 375, None]
+    assert backoff(10) == pytest.approx(60 * 2.5**9)
+
+
+async def test_a_marker_of_another_life_means_from_now_on(poll, sandbox, anna, dialog):
+    marker = (await poll(marker=10**12))["marker"]
+    anna.writes(EXAMPLE_BOT, "one")
+
+    assert texts(await poll(marker=marker)) == ["one"]
+    assert (await poll(marker=10**12))["updates"] == []
+
+
+async def test_files_in_updates_are_where_the_bot_came_to_and_nobody_else(http, hook, make):
+    sandbox = make(bots={"first-token": "first", "second-token": "second"})
+    photo = {"kind": "photo", "data": base64.b64encode(PNG).decode()}
+
+    async def at(host, token, verb, path, **request):
+        async with http.request(
+            verb, path, headers={"Host": host, "Authorization": token}, **request
+        ) as response:
+            return await response.json()
+
+    await at("two.test:2", "second-token", "POST", "/subscriptions", json={"url": f"{hook.url}/a"})
+    await at("other.test:3", "no-token", "GET", "/me")
+    async with http.get("/media/nothing", headers={"Host": "other.test:4", "Authorization": "second-token"}):
+        pass
+    posted = sandbox.act("posts", {"chat": NEWS, "text": "look", "media": [photo]})
+    sandbox.act("writes", {"person": sandbox.person("Anna").id, "bot": "first", "text": "plain"})
+    page = await at("one.test:1", "first-token", "GET", "/updates?timeout=0&marker=0")
+    (came,) = await hook.has(1)
+
+    def url(update):
+        assert update["message"]["body"]["mid"] == posted["message_id"]
+        return update["message"]["body"]["attachments"][0]["payload"]["url"]
+
+    token = sandbox.message(NEWS, posted["message_id"])["media"][0]["file"]
+    assert url(came) == f"http://two.test:2/media/{token}"
+    assert url(page["updates"][0]) == f"http://one.test:1/media/{token}"
+    assert texts({"updates": page["updates"][2:]}) == ["plain"]
+
+
+async def test_files_of_an_answered_message_are_where_the_bot_came_to(http, url, poll, sandbox, anna, dialog):
+    photo = {"kind": "photo", "data": base64.b64encode(PNG).decode()}
+    mid = anna.writes(EXAMPLE_BOT, media=[photo])
+    anna.writes(EXAMPLE_BOT, "and this?", reply_to=mid)
+
+    (update,) = (await poll())["updates"]
+
+    (shown,) = update["message"]["link"]["message"]["attachments"]
+    assert shown["payload"]["url"].startswith(f"{url}/media/")
+    async with http.get(shown["payload"]["url"]) as response:
+        assert await response.read() == PNG

@@ -3,6 +3,7 @@
 import aiohttp
 import pytest
 
+from pressroom.sandbox.telegram import app
 from tests.sandbox.telegram.hearing import BOT, FRIENDS, NEWS, SECOND_BOT, SECOND_TOKEN, new_sandbox
 
 
@@ -19,9 +20,7 @@ async def test_any_well_formed_token_is_a_bot(bot, telegram_stage):
     assert len(sandbox.bots()) == 2
 
 
-@pytest.mark.parametrize(
-    "token", ["nocolon", "0123:x", ":x", "1:" + "x" * 80, f"{1 << 54}:x", "9" * 70 + ":x", "١:x"]
-)
+@pytest.mark.parametrize("token", ["nocolon", "0123:x", "-1:x", "1:" + "x" * 80, f"{1 << 54}:x"])
 async def test_other_tokens_are_malformed_even_then(bot, telegram_stage, token):
     telegram_stage.app = new_sandbox(any_token=True)
 
@@ -29,6 +28,63 @@ async def test_other_tokens_are_malformed_even_then(bot, telegram_stage, token):
         401,
         {"ok": False, "error_code": 401, "description": "Unauthorized: invalid token specified"},
     )
+
+
+@pytest.mark.parametrize("token", [":x", "word:x", "+1:x", "-0:x", "9" * 70 + ":x", f"{1 << 63}:x", "١:x"])
+async def test_before_the_colon_there_is_a_number(bot, telegram_stage, token):
+    telegram_stage.app = new_sandbox(any_token=True)
+
+    assert await bot.of(token)("getMe") == (
+        421,
+        {"ok": False, "error_code": 421, "description": "Misdirected Request: unallowed token specified"},
+    )
+
+
+async def test_new_secrets_of_a_known_bot_are_not_collected(bot, telegram_stage):
+    telegram_stage.app = sandbox = new_sandbox(any_token=True)
+
+    names = {(await bot.of(f"4242:{number}").result("getMe"))["username"] for number in range(20)}
+
+    assert names == {"bot_4242_bot"}
+    assert len(sandbox._state.bots) == 2
+
+
+async def test_no_more_than_so_many_bots_make_themselves(bot, telegram_stage, monkeypatch):
+    monkeypatch.setattr(app, "MOST_BOTS", 2)
+    telegram_stage.app = sandbox = new_sandbox(any_token=True)
+    await bot.of("4242:x").result("getMe")
+
+    refused = await bot.of("4243:x")("getMe")
+
+    assert refused == (401, {"ok": False, "error_code": 401, "description": "Unauthorized"})
+    assert (await bot.of("4242:y")("getMe"))[0] == 200
+    assert len(sandbox.bots()) == 2
+
+
+async def test_of_a_request_only_so_much_is_noted(bot, sandbox):
+    await bot("x" * 5_000)
+    await bot("sendMediaGroup", chat_id=NEWS, media=[{"type": "y" * 5_000, "media": "http://a.b/c"}])
+
+    unknown, refused = sandbox.world.calls
+
+    assert unknown.method == "x" * 100
+    assert refused.description.startswith("Bad Request: can't parse InputMedia: type \"yyy")
+    assert len(refused.description) == 1_000
+
+
+async def test_the_test_environment_is_the_same_world(bot, sandbox):
+    sandbox.person("Anna")
+    sandbox.act("writes", {"person": "Anna", "bot": BOT, "media": [{"kind": "document", "data": "eHl6"}]})
+    (update,) = await bot.result("test/getUpdates")
+    path = (await bot.result("test/getFile", file_id=update["message"]["document"]["file_id"]))["file_path"]
+
+    async with bot.http.get(f"/file/bot{bot.token}/test/{path}") as response:
+        assert await response.read() == b"xyz"
+
+
+@pytest.mark.parametrize("path", ["test", "testing", "test.getMe"])
+async def test_what_only_begins_like_the_test_environment_is_nowhere(bot, path):
+    assert await bot(path) == (404, {"ok": False, "error_code": 404, "description": "Not Found"})
 
 
 async def test_a_fault_meets_one_bot(bot, sandbox):
@@ -40,22 +96,29 @@ async def test_a_fault_meets_one_bot(bot, sandbox):
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "parameters"),
+    ("name", "code", "description", "parameters"),
     [
-        ("flood", 429, {"retry_after": 1}),
-        ("migrated", 400, {"migrate_to_chat_id": -1_000_000_000_042}),
-        ("blocked", 403, None),
-        ("query_too_old", 400, None),
-        ("webhook_active", 409, None),
-        ("restart", 500, None),
+        ("flood", 429, "Too Many Requests: retry after 1", {"retry_after": 1}),
+        (
+            "migrated",
+            400,
+            "Bad Request: group chat was upgraded to a supergroup chat",
+            {"migrate_to_chat_id": -1_000_000_000_042},
+        ),
+        ("blocked", 403, "Forbidden: bot was blocked by the user", None),
+        ("deactivated", 403, "Forbidden: user is deactivated", None),
+        ("group_deleted", 403, "Forbidden: the group chat was deleted", None),
+        ("restart", 500, "Internal Server Error: restart", None),
+        ("bad_gateway", 502, "Bad Gateway", None),
     ],
 )
-async def test_errors_have_names(bot, sandbox, name, code, parameters):
+async def test_errors_have_names(bot, sandbox, name, code, description, parameters):
     sandbox.fail_next(name=name, chat=FRIENDS)
 
-    status, answer = await bot("sendMessage", chat_id=FRIENDS, text="x")
+    answer = await bot("sendMessage", chat_id=FRIENDS, text="x")
 
-    assert (status, answer.get("parameters")) == (code, parameters)
+    said = {"ok": False, "error_code": code, "description": description}
+    assert answer == (code, {**said, "parameters": parameters} if parameters else said)
 
 
 async def test_a_download_meets_faults_of_its_own(bot, sandbox):

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pressroom.sandbox.core.view import NoSuch, NotPossible
+from pressroom.sandbox.telegram import callbacks
 from tests.sandbox.telegram.hearing import BOT, NEWS, SECOND_BOT, SECOND_TOKEN, TEAM
 
 KEYBOARD = {
@@ -169,3 +170,14 @@ async def test_a_query_that_nobody_fetched_in_150_seconds_is_gone(bot, sandbox, 
     kinds = {kind for update in await bot.updates() for kind in update}
 
     assert kinds == {"update_id", "message"}
+
+
+async def test_only_so_many_queries_are_open(bot, anna, monkeypatch):
+    monkeypatch.setattr(callbacks, "OPEN_QUERIES", 2)
+    number = await offer(bot, anna.id)
+    queries = [anna.presses(BOT, number, "Buy") for _ in range(3)]
+
+    answers = [await bot("answerCallbackQuery", callback_query_id=query) for query in queries]
+
+    assert [status for status, _ in answers] == [400, 200, 200]
+    assert answers[0][1]["description"] == TOO_LATE

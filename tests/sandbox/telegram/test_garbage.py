@@ -86,7 +86,7 @@ async def asked(app: Any, path: str, body: bytes = b"", content_type: str = "", 
 
 def check(status: int, body: bytes) -> None:
     answer = json.loads(body)
-    assert status in (200, 400, 401, 403, 404, 409, 413, 429, 431, 501), answer
+    assert status in (200, 400, 401, 403, 404, 409, 413, 421, 429, 431, 501), answer
     assert answer["ok"] is (status == 200)
     assert status == 200 or answer["error_code"] == status
     if status == 501:

@@ -180,3 +180,52 @@ async def test_dialogs_have_no_moderation(api, anna):
         await api.refusal("banChatMember", chat_id=anna, user_id=anna) == "can't ban members in private chats"
     )
     assert await api.refusal("setChatPermissions", chat_id=anna) == "can't change private chat permissions"
+
+
+@pytest.mark.parametrize(
+    ("ahead", "kept"), [(29, False), (30, True), (366 * 86_400, True), (366 * 86_400 + 1, False)]
+)
+async def test_what_is_too_near_or_too_far_is_for_ever(api, member, ahead, kept):
+    until = int(NOON) + ahead
+    await api.result("banChatMember", chat_id=TEAM, user_id=member, until_date=until)
+
+    banned = await api.result("getChatMember", chat_id=TEAM, user_id=member)
+
+    assert (banned["status"], banned["until_date"]) == ("kicked", until if kept else 0)
+
+
+async def test_a_demotion_lets_no_stranger_in(api, anna):
+    refusal = await api.refusal("promoteChatMember", chat_id=TEAM, user_id=anna)
+
+    assert refusal == "bots can't add new chat members"
+    assert await status_of(api, anna) == "left"
+    assert api.sandbox.effects() == [effect for effect in api.sandbox.effects() if effect.chat != TEAM]
+
+
+async def test_a_demotion_changes_nothing_for_a_plain_member(api, member):
+    before = api.sandbox.total
+
+    assert await api.result("promoteChatMember", chat_id=TEAM, user_id=member) is True
+    assert (await status_of(api, member), api.sandbox.total) == ("member", before)
+
+
+@pytest.mark.parametrize(("method", "status"), [("banChatMember", "left"), ("restrictChatMember", "member")])
+async def test_a_demotion_ends_a_restriction_and_lets_nobody_in(api, member, method, status):
+    given = {"chat_id": TEAM, "user_id": member}
+    await api.result(method, **given)
+    becomes(api, TEAM, "administrator", can_restrict_members=False)
+    refusal = await api.refusal("promoteChatMember", **given)
+    becomes(api, TEAM, "administrator")
+
+    assert refusal == "not enough rights to restrict/unrestrict chat member"
+    assert await api.result("promoteChatMember", **given) is True
+    assert await status_of(api, member) == status
+    assert api.last().details == {"user": member}
+
+
+async def test_a_right_may_be_called_as_it_was(api, member):
+    given = {"chat_id": TEAM, "user_id": member}
+
+    await api.result("promoteChatMember", **given, can_manage_voice_chats=True)
+
+    assert (await api.result("getChatMember", **given))["can_manage_video_chats"] is True

@@ -3,10 +3,13 @@
 import gzip
 import io
 import json
+import tracemalloc
 import zlib
 
 import pytest
 
+from pressroom.sandbox.core.wire import TooLarge
+from pressroom.sandbox.telegram.parameters import _decompressed
 from tests.sandbox.telegram.api import NEWS, form, png
 
 FORM = "multipart/form-data; boundary=b"
@@ -204,3 +207,21 @@ async def test_the_first_of_a_name_counts_for_files_too(api):
     status, answer = await api.send("sendPhoto", data=data)
 
     assert (status, answer["result"]["photo"][-1]["width"]) == (200, 10)
+
+
+async def test_a_field_may_fill_the_room(api):
+    exactly = b"x" * (1 << 20)
+
+    assert await sent(api, CHAT + part(exactly) + b"--b--") == (400, "Bad Request: text is too long")
+
+
+def test_a_bomb_is_not_blown_up_before_it_is_refused():
+    bomb = gzip.compress(bytes(64 << 20), compresslevel=1)
+
+    tracemalloc.start()
+    with pytest.raises(TooLarge):
+        _decompressed(bomb, "gzip", 1 << 20)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most < 8 << 20

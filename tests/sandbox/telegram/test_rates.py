@@ -1,6 +1,8 @@
 import pytest
 
-from tests.sandbox.telegram.api import DEALS, NEWS, SECOND_TOKEN, TEAM, new_sandbox
+from pressroom.sandbox.telegram import Chat
+from pressroom.sandbox.telegram.rates import Rates
+from tests.sandbox.telegram.api import BOT_ID, DEALS, NEWS, NOON, SECOND_TOKEN, TEAM, new_sandbox, png
 
 
 @pytest.fixture
@@ -73,3 +75,24 @@ async def test_without_the_option_nobody_is_slowed_down(api):
     sent, _ = await until_refused(api, NEWS)
 
     assert sent == 100
+
+
+async def test_every_message_of_an_album_counts(limited):
+    album = [{"type": "photo", "media": "attach://x"}] * 4
+
+    first = await limited("sendMediaGroup", chat_id=NEWS, media=album, files={"x": ("x.png", png())})
+    sent, _ = await until_refused(limited, NEWS)
+
+    assert (first[0], sent) == (200, 1)
+
+
+def test_who_was_quiet_the_longest_is_forgotten():
+    rates = Rates(lambda: NOON, most=3)
+    chats = [Chat(-1_000_000_000_001 - n, "x", "supergroup" if n % 2 else "channel") for n in range(50)]
+
+    for chat in chats:
+        rates.take(BOT_ID, chat, 5)
+    again = [rates.take(BOT_ID, chats[0], 1), rates.take(BOT_ID, chats[-1], 1)]
+
+    assert len(rates._buckets) == 3
+    assert all(wait > 0 for wait in again)  # the bot itself was never quiet

@@ -14,6 +14,7 @@ from tests.sandbox.telegram.api import (
     SECOND_TOKEN,
     TEAM,
     becomes,
+    new_sandbox,
     png,
 )
 
@@ -389,3 +390,77 @@ async def test_a_message_of_the_bot_has_the_bot_as_sender_in_groups(api):
     for chat_id in (TEAM, FRIENDS):
         message = await api.result("sendMessage", chat_id=chat_id, text="x")
         assert message["from"]["id"] == BOT_ID
+
+
+async def test_buttons_are_looked_at_before_the_person_is_reached(api, anna):
+    api.sandbox.person("Anna").blocks(BOT)
+    button = {"text": "x", "callback_data": "x" * 65}
+
+    refusal = await api.refusal(
+        "sendMessage", chat_id=anna, text="x", reply_markup={"inline_keyboard": [[button]]}
+    )
+
+    assert refusal == "BUTTON_DATA_INVALID"
+
+
+async def test_what_is_answered_is_looked_for_before_the_right_to_post(api):
+    becomes(api, NEWS, "administrator", can_post_messages=False)
+
+    refusals = [
+        await api.refusal("sendMessage", chat_id=NEWS, text="x", **reply)
+        for reply in ({"reply_parameters": {"message_id": 99}}, {})
+    ]
+
+    assert refusals == ["message to be replied not found", "need administrator rights in the channel chat"]
+
+
+async def test_an_album_does_not_reach_who_blocked_the_bot(api, anna):
+    api.sandbox.person("Anna").blocks(BOT)
+
+    status, answer = await api(
+        "sendMediaGroup",
+        chat_id=anna,
+        media=[{"type": "photo", "media": "http://127.0.0.1:1/never-asked.png"}] * 2,
+    )
+
+    assert (status, answer["description"]) == (403, "Forbidden: bot was blocked by the user")
+
+
+async def test_a_deleted_group_is_still_there_to_be_read(api):
+    api.sandbox.act("closes", {"chat": FRIENDS})
+
+    assert (await api.result("getChat", chat_id=FRIENDS))["title"] == "Friends"
+    assert await api("sendMessage", chat_id=FRIENDS, text="x") == (
+        403,
+        {"ok": False, "error_code": 403, "description": "Forbidden: the group chat was deleted"},
+    )
+
+
+async def test_what_the_ledger_drops_is_forgotten_everywhere(api, telegram_stage):
+    telegram_stage.app = api.sandbox = sandbox = new_sandbox(ledger_size=2)
+
+    for word in ("one", "two", "three"):
+        await api.result("sendMessage", chat_id=NEWS, text=word)
+
+    assert [effect.text for effect in sandbox.effects()] == ["two", "three"]
+    assert list(sandbox._state.chats[NEWS].messages) == [2, 3]
+    assert [message["text"] for message in sandbox.messages_of(NEWS)] == ["two", "three"]
+    assert sandbox.chat(NEWS)["messages"] == 2
+    assert await api.refusal("editMessageText", chat_id=NEWS, message_id=1, text="x") == (
+        "message to edit not found"
+    )
+
+
+async def test_a_venue_is_of_one_provider(api):
+    place = {"chat_id": NEWS, "latitude": 1, "longitude": 2, "title": "x", "address": "y"}
+    both = {"foursquare_type": "cafe", "google_place_id": "g", "google_place_type": "bar"}
+
+    venues = [
+        (await api.result("sendVenue", **place, **given))["venue"]
+        for given in (both, {"google_place_id": "g", "google_place_type": "bar"})
+    ]
+
+    assert [{name for name in venue if "_" in name} for venue in venues] == [
+        {"foursquare_type"},
+        {"google_place_id", "google_place_type"},
+    ]

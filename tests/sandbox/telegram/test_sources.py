@@ -1,13 +1,14 @@
 """Files that Telegram fetches from addresses."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from aiohttp import web
 
-from tests.sandbox.telegram.api import NEWS, png
-
-ADDRESS = "http://127.0.0.1:{port}"
+from tests.sandbox.telegram.api import BOT, FRIENDS, NEWS, TEAM, png
 
 
 @pytest.fixture
@@ -32,6 +33,9 @@ async def site() -> AsyncIterator[str]:
             raise web.HTTPFound("/picture.png")
         if name == "circle.png":
             raise web.HTTPFound("/circle.png")
+        if name.startswith("hops-"):
+            left = int(name.removeprefix("hops-")) - 1
+            raise web.HTTPFound(f"/hops-{left}" if left else "/picture.png")
         if name not in pages:
             raise web.HTTPNotFound
         body, kind = pages[name]
@@ -67,6 +71,7 @@ async def test_films_and_papers_keep_their_names(api, site):
     [
         ("sendPhoto", "gone.png", "failed to get HTTP URL content"),
         ("sendPhoto", "circle.png", "failed to get HTTP URL content"),
+        ("sendPhoto", "hops-6", "failed to get HTTP URL content"),
         ("sendPhoto", "empty.png", "failed to get HTTP URL content"),
         ("sendPhoto", "large.png", "failed to get HTTP URL content"),
         ("sendVideo", "large.mp4", "failed to get HTTP URL content"),
@@ -105,3 +110,137 @@ async def test_albums_and_edits_fetch_as_well(api, site):
 
     assert edited["video"]["file_name"] == "film.mp4"
     assert refusal == 'failed to send message #3 with the error message "Failed to get HTTP URL content"'
+
+
+async def test_a_few_moves_are_followed(api, site):
+    assert (await api("sendPhoto", chat_id=NEWS, photo=f"{site}/hops-4"))[0] == 200
+
+
+# What happens meanwhile
+
+
+@dataclass
+class SlowSite:
+    """Gives its picture when it is told to."""
+
+    url: str = ""
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    go_on: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def page(self, _: web.Request) -> web.Response:
+        self.asked.set()
+        await self.go_on.wait()
+        return web.Response(body=png(), content_type="image/png")
+
+    async def meanwhile(self, asking: Awaitable[Any], *deeds: Any) -> Any:
+        """The answer to what asks, when all that is done while the picture is fetched."""
+        task = asyncio.ensure_future(asking)
+        await self.asked.wait()
+        for deed in deeds:
+            given = deed()
+            if asyncio.iscoroutine(given):
+                await given
+        self.go_on.set()
+        return await task
+
+
+@pytest.fixture
+async def slow() -> AsyncIterator[SlowSite]:
+    site = SlowSite()
+    app = web.Application()
+    app.router.add_get("/{name}", site.page)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    listener = web.TCPSite(runner, "127.0.0.1", 0)
+    await listener.start()
+    site.url = f"http://127.0.0.1:{runner.addresses[0][1]}/slow.png"
+    yield site
+    site.go_on.set()
+    await runner.cleanup()
+
+
+def sending(api, method: str, chat: int, url: str) -> Awaitable[tuple[int, dict]]:
+    if method == "sendMediaGroup":
+        return api(method, chat_id=chat, media=[{"type": "photo", "media": url}] * 2)
+    return api(method, chat_id=chat, photo=url)
+
+
+@pytest.mark.parametrize("method", ["sendPhoto", "sendMediaGroup"])
+@pytest.mark.parametrize(
+    ("chat", "verb", "wish", "code", "refusal"),
+    [
+        (TEAM, "removes_bot", {"bot": BOT}, 403, "Forbidden: bot was kicked from the supergroup chat"),
+        (TEAM, "closes", {}, 400, "Bad Request: chat not found"),
+        (NEWS, "closes", {}, 400, "Bad Request: chat not found"),
+        (FRIENDS, "closes", {}, 403, "Forbidden: the group chat was deleted"),
+        (
+            NEWS,
+            "restricts_bot",
+            {"bot": BOT, "rights": {"can_post_messages": False}},
+            400,
+            "Bad Request: need administrator rights in the channel chat",
+        ),
+    ],
+)
+async def test_who_may_not_write_any_more_when_the_file_is_there_does_not(
+    api, slow, method, chat, verb, wish, code, refusal
+):
+    def happens() -> None:
+        api.sandbox.act(verb, {"chat": chat, **wish})
+
+    status, answer = await slow.meanwhile(sending(api, method, chat, slow.url), happens)
+
+    assert (status, answer["description"]) == (code, refusal)
+    assert not any(effect.method.startswith("send") for effect in api.sandbox.effects())
+
+
+@pytest.mark.parametrize("method", ["sendPhoto", "sendMediaGroup"])
+async def test_a_permission_taken_back_meanwhile_counts(api, slow, method):
+    def taken_back() -> None:
+        api.sandbox.act("restricts_bot", {"chat": TEAM, "bot": BOT, "rights": {"can_send_messages": True}})
+
+    api.sandbox.act("restricts_bot", {"chat": TEAM, "bot": BOT, "rights": {"can_send_photos": True}})
+    status, answer = await slow.meanwhile(sending(api, method, TEAM, slow.url), taken_back)
+
+    assert (status, answer["description"]) == (
+        400,
+        "Bad Request: not enough rights to send photos to the chat",
+    )
+
+
+@pytest.mark.parametrize("method", ["sendPhoto", "sendMediaGroup"])
+async def test_who_blocks_the_bot_meanwhile_gets_nothing(api, anna, slow, method):
+    person = api.sandbox.person("Anna")
+
+    status, answer = await slow.meanwhile(sending(api, method, anna, slow.url), lambda: person.blocks(BOT))
+
+    assert (status, answer["description"]) == (403, "Forbidden: bot was blocked by the user")
+
+
+async def test_a_message_deleted_meanwhile_is_not_edited(api, site, slow):
+    sent = await api.result("sendPhoto", chat_id=NEWS, photo=f"{site}/picture.png")
+    given = {"chat_id": NEWS, "message_id": sent["message_id"]}
+
+    status, answer = await slow.meanwhile(
+        api("editMessageMedia", **given, media={"type": "photo", "media": slow.url}),
+        lambda: api.result("deleteMessage", **given),
+    )
+
+    assert (status, answer["description"]) == (400, "Bad Request: message to edit not found")
+    assert [effect.method for effect in api.sandbox.effects()] == ["sendPhoto", "deleteMessage"]
+
+
+async def test_who_is_removed_meanwhile_does_not_edit(api, site, slow):
+    sent = await api.result("sendPhoto", chat_id=TEAM, photo=f"{site}/picture.png")
+
+    status, answer = await slow.meanwhile(
+        api(
+            "editMessageMedia",
+            chat_id=TEAM,
+            message_id=sent["message_id"],
+            media={"type": "photo", "media": slow.url},
+        ),
+        lambda: api.sandbox.act("removes_bot", {"chat": TEAM, "bot": BOT}),
+    )
+
+    assert (status, answer["description"]) == (403, "Forbidden: bot was kicked from the supergroup chat")

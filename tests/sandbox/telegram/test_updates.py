@@ -297,6 +297,36 @@ async def test_three_kinds_come_only_when_they_are_asked_for(bot, sandbox):
 # What is forgotten
 
 
+async def test_three_seconds_later_the_same_question_is_a_new_one(bot, sandbox):
+    await bot.updates()
+    sandbox.world.clock.advance(3)
+
+    async with asyncio.timeout(2):  # else it would wait for three
+        assert await bot.updates() == []
+
+
+async def test_an_update_has_at_most_512_kibibytes(bot, sandbox):
+    inbox = sandbox._updates.inbox(sandbox._state.bots_by_name[BOT])
+
+    inbox.push(bytes((512 << 10) + 1), int(NOON) + 86_400, 1, None, int(NOON))
+    inbox.push(bytes(512 << 10), int(NOON) + 86_400, 1, None, int(NOON))
+
+    assert [len(update.body) for update in inbox.read(0, 100, int(NOON))] == [512 << 10]
+
+
+async def test_an_inbox_has_at_most_128_mebibytes(bot, sandbox):
+    inbox = sandbox._updates.inbox(sandbox._state.bots_by_name[BOT])
+    body = bytes(512 << 10)  # one for all of them
+
+    for _ in range(300):
+        inbox.push(body, int(NOON) + 86_400, 1, None, int(NOON))
+    full = len(inbox)
+    inbox.forget(inbox.head)
+    inbox.push(body, int(NOON) + 86_400, 1, None, int(NOON))
+
+    assert (full, len(inbox)) == (256, 256)
+
+
 async def test_updates_are_kept_for_a_day(bot, sandbox):
     write(sandbox, "old")
     sandbox.world.clock.advance(3600)

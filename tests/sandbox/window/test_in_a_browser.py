@@ -8,6 +8,7 @@ import pytest
 
 from pressroom.core.asgi import serving
 from pressroom.sandbox.core.world import World
+from pressroom.sandbox.run import Door
 from pressroom.sandbox.window import window_app
 from tests.sandbox.window import chromium
 from tests.sandbox.window.chromium import Page
@@ -418,3 +419,47 @@ async def test_an_empty_sandbox_says_what_to_do_next(window, stage):
 
     await page.until("document.querySelector('.welcome h1')?.innerText === 'Nothing has been sent yet'")
     assert world.example in await page.run("document.querySelector('.command').innerText")
+
+
+async def test_a_sandbox_started_anew_is_noticed_and_shown_from_its_beginning(window, stage):
+    server, _, page = stage
+    for number in range(20):
+        window.telegram.say(window.news, window.channel, f"Old post {number}")
+    door = server.app = Door(window_app(window.world))
+    await window.open()
+    world = World()
+    telegram = ScriptedProvider(world, "telegram")
+    bot = telegram.bot("Shop bot", "shop_bot")
+    news = telegram.new_chat("channel", "Another city", bot)
+    telegram.say(news, bot, "The first of a new life")
+
+    server.app = window_app(world)
+    door.close()
+
+    await page.until(
+        "[...document.querySelectorAll('.row-title')].map((each) => each.innerText).join() === 'Another city'"
+    )
+    telegram.say(news, bot, "and the second")
+    await page.until("document.querySelector('.row-text').innerText.includes('and the second')")
+    await page.until("document.querySelector('.status').dataset.state === 'live'")
+    page.errors.clear()  # the browser logs the connection that was cut
+
+
+async def test_rows_do_not_lie_upon_each_other_while_much_happens(window):
+    chats = [window.news, window.talk]
+    await window.open()
+    moving = "document.querySelector('.list.hurried')"
+    resting = f"""[...{moving}.querySelectorAll('.row')].every((row) =>
+        getComputedStyle(row).transitionDuration === '0s' && new DOMMatrix(getComputedStyle(row).transform).f % 72 === 0)"""
+
+    seen = []
+    for number in range(8):
+        window.telegram.say(chats[number % 2], window.bot, f"Post {number}")
+        await window.page.until(
+            f"[...document.querySelectorAll('.row-text')].some((each) => each.innerText.includes('Post {number}'))"
+        )
+        if await window.page.run(f"!!{moving}"):
+            seen.append(await window.page.run(resting))
+
+    assert len(seen) >= 4
+    assert all(seen)

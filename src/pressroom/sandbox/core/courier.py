@@ -52,7 +52,8 @@ class Courier:
     Where the bot itself says how long to wait, that holds.
 
     `taken` hears of each success with what was answered; `failed` of each failure, before the wait; `dropped` of
-    updates that were given up. `good` are the statuses of a success.
+    updates that were given up, those among them over which the sandbox itself stumbled. `good` are the statuses of
+    a success.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Courier:
         good: range = range(200, 300),
     ) -> None:
         self.url = url
+        self._name = f"webhook of {bot} to {url}"
         self._world, self._provider, self._bot = world, provider, bot
         self._headers = {"Content-Type": "application/json", **headers}
         self._room = asyncio.Semaphore(parallel)
@@ -81,20 +83,22 @@ class Courier:
         self._lines: dict[Hashable, deque[Parcel]] = {}
         self._news: dict[Hashable, asyncio.Event] = {}
         self._tasks: dict[Hashable, asyncio.Task[None]] = {}
+        self._stopped = False
 
     def offer(self, parcel: Parcel) -> None:
+        if self._stopped:
+            return
         line = self._lines.setdefault(parcel.source, deque())
         line.append(parcel)
         if parcel.source in self._tasks:
             self._news[parcel.source].set()
         else:
             self._news[parcel.source] = asyncio.Event()
-            self._tasks[parcel.source] = self._world.run(
-                self._empty(parcel.source, line), f"webhook of {self._bot} to {self.url}"
-            )
+            self._tasks[parcel.source] = self._world.run(self._empty(parcel.source, line), self._name)
 
     def stop(self) -> None:
         """At once: nobody hears of what is on its way. What was not taken stays the provider's."""
+        self._stopped = True
         for task in self._tasks.values():
             task.cancel()
 
@@ -111,13 +115,16 @@ class Courier:
                 if fault is not None and fault.kind is Kind.REORDER:
                     await self._let_one_overtake(source, line)
                 parcel = line[0]
-                taken = await self._deliver(parcel, fault)
-                if taken and fault is not None and fault.kind is Kind.DUPLICATE:
-                    await self._post(parcel, None)  # what comes of the second one is nobody's business
+                try:
+                    taken = await self._deliver(parcel, fault)
+                    if taken and fault is not None and fault.kind is Kind.DUPLICATE:
+                        await self._post(parcel, None)  # what comes of the second one is nobody's business
+                except Exception as error:  # noqa: BLE001 - reported; the next of the line have their turn
+                    self._world.report(self._name, error)
+                    self._dropped(parcel)
                 line.remove(parcel)
         finally:
-            if self._tasks.get(source) is asyncio.current_task():
-                del self._tasks[source], self._lines[source], self._news[source]
+            del self._tasks[source], self._lines[source], self._news[source]
 
     def _fault(self, parcel: Parcel) -> Fault | None:
         faults = self._world.faults
@@ -142,6 +149,8 @@ class Courier:
                 self._taken(parcel, answer)
                 return True
             self._failed(parcel, answer)
+            if self._stopped:
+                return False
             attempt += 1
             wait = self._backoff(attempt)
             if wait is None:
@@ -168,6 +177,7 @@ class Courier:
                     self.url,
                     data=parcel.body,
                     headers=self._headers,
+                    skip_auto_headers=("User-Agent", "Accept"),  # which Telegram does not send
                     allow_redirects=False,
                     timeout=aiohttp.ClientTimeout(total=self._seconds),
                 ) as response:

@@ -107,8 +107,6 @@ class Faults:
         """The fault that hits this request, counted; None when it passes."""
         at = self._now()
         for fault in self._planned:
-            if fault.until is not None and at >= fault.until:
-                continue
             if not fault.fits(at, provider, bot, chat, method):
                 continue
             if fault.skip:

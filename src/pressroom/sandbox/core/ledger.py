@@ -6,12 +6,14 @@ size bounds their memory.
 """
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from itertools import islice
-from typing import Any, NamedTuple
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
 
 SIZE = 100_000
+AT_ONCE = 1_000  # effects that a watcher looks up at a time
 
 
 class Effect(NamedTuple):
@@ -38,7 +40,9 @@ class Ledger:
             raise ValueError("a ledger holds at least one effect")
         self.size = size
         self.total = 0  # those that were dropped since included
-        self._effects: deque[Effect] = deque()
+        # Numbers have no gaps, so the place of each effect is known. Dropped ones leave None until there are many.
+        self._effects: list[Effect | None] = []
+        self._gone = 0  # so many of them at the beginning
         self._news = asyncio.Event()
         self._forget: dict[str, Callable[[Effect], None]] = {}
 
@@ -59,29 +63,38 @@ class Ledger:
     ) -> Effect:
         self.total += 1
         effect = Effect(self.total, at, provider, actor, chat, method, message_id, text, details)
-        if len(self._effects) >= self.size:
-            dropped = self._effects.popleft()
-            forget = self._forget.get(dropped.provider)
-            if forget is not None:
-                forget(dropped)
+        if len(self._effects) - self._gone >= self.size:
+            self._drop_the_oldest()
         self._effects.append(effect)
         if not self._news.is_set():
             self._news.set()
             self._news = asyncio.Event()
         return effect
 
-    def effects(self, after: int = 0, **scope: Any) -> list[Effect]:
-        """What is still held of the effects after the one numbered `after`, oldest first.
+    def _drop_the_oldest(self) -> None:
+        dropped = cast("Effect", self._effects[self._gone])
+        self._effects[self._gone] = None
+        self._gone += 1
+        if self._gone > self.size:
+            del self._effects[: self._gone]
+            self._gone = 0
+        if (forget := self._forget.get(dropped.provider)) is not None:
+            forget(dropped)
 
-        `scope` names fields and the values that they must have: `chat=7, method="sendMessage"`.
+    def effects(self, after: int = 0, *, limit: int | None = None, **scope: Any) -> list[Effect]:
+        """What is still held of the effects after the one numbered `after`, oldest first, at most `limit`.
+
+        `scope` names fields and the values that they must have: `chat=7, method="sendMessage"`. What it costs is
+        what lies between `after` and the last one found.
         """
-        newest_first = islice(reversed(self._effects), max(self.total - after, 0))
-        found = list(newest_first)[::-1]
+        begin = max(after - self.total + len(self._effects), self._gone)
         if not scope:
-            return found
-        return [
-            effect for effect in found if all(getattr(effect, name) == value for name, value in scope.items())
-        ]
+            end = None if limit is None else begin + limit
+            return cast("list[Effect]", self._effects[begin:end])
+        read = attrgetter(*scope)
+        wanted = read(SimpleNamespace(**scope))
+        held = (cast("Effect", self._effects[at]) for at in range(begin, len(self._effects)))
+        return list(islice((effect for effect in held if read(effect) == wanted), limit))
 
     def watch(self, after: int | None = None) -> AsyncIterator[Effect]:
         """Each effect from now on, or after that number, as it happens. Who falls behind the ledger misses some.
@@ -92,25 +105,29 @@ class Ledger:
 
     async def _watch(self, seen: int) -> AsyncIterator[Effect]:
         while True:
-            news = self._news
-            for effect in self.effects(seen):
+            page = self.effects(seen, limit=AT_ONCE)
+            for effect in page:
                 yield effect
                 seen = effect.seq
-            if seen >= self.total:
-                await news.wait()
+            if not page:
+                await self._news.wait()
 
     def state(self) -> dict[str, Any]:
-        return {"total": self.total, "effects": [list(effect) for effect in self._effects]}
+        return {"total": self.total, "effects": [list(effect) for effect in self.effects()]}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """After the emulators were. A smaller ledger than the one that was saved keeps the newest."""
-        self.total = int(state["total"])
-        effects = [Effect(*fields) for fields in state["effects"]]
+        total, effects = int(state["total"]), [Effect(*fields) for fields in state["effects"]]
+        if [effect.seq for effect in effects] != list(range(total - len(effects) + 1, total + 1)):
+            raise ValueError("the numbers of the effects have gaps")
+        self.total = total
         for dropped in effects[: -self.size]:
             if dropped.provider in self._forget:
                 self._forget[dropped.provider](dropped)
-        self._effects = deque(effects[-self.size :])
+        self._effects = list[Effect | None](effects[-self.size :])
+        self._gone = 0
 
     def clear(self) -> None:
         """Forget the effects; numbers go on, so that nobody takes a new effect for one already seen."""
         self._effects.clear()
+        self._gone = 0

@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import json
+import re
 from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from http import HTTPStatus
@@ -47,6 +48,11 @@ async def read_body(receive: Receive, limit: int) -> bytes:
 def header(scope: Scope, name: bytes) -> str:
     """The first header of that (lower-case) name; empty when there is none."""
     return next((value for given, value in scope["headers"] if given == name), b"").decode("latin-1")
+
+
+def media_type(said: str) -> str:
+    """What somebody says a file is, as a header can carry it."""
+    return said if re.fullmatch(r"[\w.+/;= -]+", said, re.ASCII) else "application/octet-stream"
 
 
 def phrase(code: int) -> str:

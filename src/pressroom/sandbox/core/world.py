@@ -67,9 +67,13 @@ class World:
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            task.get_loop().call_exception_handler(
-                {"message": f"{task.get_name()} of the sandbox broke", "exception": error, "task": task}
-            )
+            self.report(task.get_name(), error)
+
+    def report(self, what: str, error: BaseException) -> None:
+        """A mistake of the sandbox's own, in work that nobody waits for."""
+        asyncio.get_running_loop().call_exception_handler(
+            {"message": f"{what} of the sandbox broke", "exception": error}
+        )
 
     async def aclose(self) -> None:
         """End what runs in the background, and close connections."""

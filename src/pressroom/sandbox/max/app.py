@@ -27,20 +27,27 @@ from pressroom.sandbox.core.wire import (
     under_fault,
 )
 from pressroom.sandbox.core.world import Call, World
+from pressroom.sandbox.max.attachments import Attachments
+from pressroom.sandbox.max.callbacks import Callbacks
+from pressroom.sandbox.max.chats import Chats
 from pressroom.sandbox.max.errors import NAMED, Kept, Refusal, named, with_status
+from pressroom.sandbox.max.messages import Messages
 from pressroom.sandbox.max.methods import Methods
 from pressroom.sandbox.max.model import Bot, ChatKind, NewChat, chat_of
-from pressroom.sandbox.max.provider import MaxWorld
+from pressroom.sandbox.max.people import People
+from pressroom.sandbox.max.provider import EXAMPLE_BOT, EXAMPLE_CHATS, EXAMPLE_TOKEN, MaxWorld
 from pressroom.sandbox.max.rate import Rate
 from pressroom.sandbox.max.request import Asked, number, query_of
 from pressroom.sandbox.max.routes import Handler, Routes
+from pressroom.sandbox.max.state import State
 from pressroom.sandbox.max.storage import headers_of, read_file, show_file, ticket_of
-from pressroom.sandbox.max.updates import MAILBOX
-from pressroom.sandbox.max.uploads import MEDIA_BYTES, PROCESSING, Rejected, Stored
+from pressroom.sandbox.max.updates import MAILBOX, Updates
+from pressroom.sandbox.max.uploads import MEDIA_BYTES, PROCESSING, Rejected, Stored, Uploads
 
 RATE_LIMIT, POLLING_RATE = 30, 2  # requests a second, per bot
 BODY_BYTES = 1 << 20
 MOST_BOTS = 10_000
+LONGEST_NOTE = 300  # characters of a path or a refusal in `world.calls`
 UPLOAD = "POST upload"  # how faults and calls name a request to a storage host
 
 _PLAUSIBLE = re.compile(r"[A-Za-z0-9_\-.:=+/]{20,256}")
@@ -65,8 +72,6 @@ class MaxSandbox(MaxWorld):
     second of the sandbox's clock and bot; None switches them off. `fetch_images=False` believes addresses of images.
     """
 
-    errors = NAMED
-
     def __init__(
         self,
         world: World | None = None,
@@ -84,26 +89,28 @@ class MaxSandbox(MaxWorld):
         fetch_images: bool = True,
         mailbox: int = MAILBOX,
     ) -> None:
-        super().__init__(
-            world,
-            bots=bots,
-            chats=chats,
-            media_bytes=media_bytes,
-            processing=processing,
-            token_lifetime=token_lifetime,
-            newest_only=newest_only,
-            strict_webhooks=strict_webhooks,
-            fetch_images=fetch_images,
-            mailbox=mailbox,
+        self.world = world = World() if world is None else world
+        self._state = state = State(world)
+        self._updates = updates = Updates(
+            world, state, newest_only=newest_only, strict_webhooks=strict_webhooks, mailbox=mailbox
         )
+        self.uploads = uploads = Uploads(
+            world, media_bytes=media_bytes, processing=processing, token_lifetime=token_lifetime
+        )
+        messages = Messages(world, state, updates, Attachments(world, state, uploads, fetch=fetch_images))
+        group_chats = Chats(world, state, updates, uploads, messages)
+        callbacks = Callbacks(world, state, updates, messages)
+        self._people = People(world, state, updates, uploads, messages, group_chats, callbacks)
+        self._routes = Routes(Methods(state, updates, uploads, messages, group_chats, callbacks).table())
         self._any_token, self._rate_limit = any_token, rate_limit
         self._polling_rate = polling_rate if rate_limit is not None else None
         self._rates: dict[tuple[int, str], Rate] = {}
-        methods = Methods(
-            self._state, self._updates, self.uploads, self._messages, self._group_chats, self._callbacks
-        )
-        self._routes = Routes(methods.table())
-        self._control = control_app(self.world)
+        for token, username in ({EXAMPLE_TOKEN: EXAMPLE_BOT} if bots is None else bots).items():
+            state.add_bot(token, username)
+        state.begin_with((*EXAMPLE_CHATS, *chats))
+        world.providers[self.name] = self
+        world.ledger.on_forget(self.name, self.forget)
+        self._control = control_app(world)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
@@ -114,7 +121,6 @@ class MaxSandbox(MaxWorld):
             refusal = Refusal(403, "access.denied", f"The sandbox does not answer to {name!r}")
             await answer(send, refusal.status, to_json(refusal.as_json()))
             return
-        self._learn_origin(scope)
         try:
             if path.startswith("/upload/"):
                 await self._storage(path, scope, receive, send)
@@ -125,16 +131,10 @@ class MaxSandbox(MaxWorld):
         except Gone:
             return
 
-    def _learn_origin(self, scope: Scope) -> None:
-        """Addresses in answers point to where the client came to."""
-        host = header(scope, b"host")
-        if _HOST.fullmatch(host):
-            self._state.origin = f"{scope.get('scheme', 'http')}://{host}"
-
     # The Bot API
 
     async def _bot_api(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
-        progress = _Progress(f"{scope['method']} {path[:100]}")
+        progress = _Progress(f"{scope['method']} {path}"[:LONGEST_NOTE])
         status, wait = 200, None
         try:
             result: Mapping[str, Any] = await self._result(progress, path, scope, receive)
@@ -165,9 +165,10 @@ class MaxSandbox(MaxWorld):
         found = self._routes.find(scope["method"], path)
         progress.method = found.method
         self._check_rate(bot, found.method)
-        asked = Asked(bot, found.method, found.path, query, await _body(receive))
+        origin = _origin(scope) or bot.origin
+        asked = Asked(bot, found.method, found.path, query, await _body(receive), origin)
         progress.chat = self._chat_of(asked)
-        bot.active_at = self._state.now()
+        bot.active_at, bot.origin = self._state.now(), origin
         return await self._under_faults(asked, progress.chat, found.handler, scope, receive)
 
     async def _under_faults(
@@ -176,11 +177,8 @@ class MaxSandbox(MaxWorld):
         fault = self._fault(asked.bot, chat, asked.method)
         if fault is not None:
             refusal = self._planned(fault, chat)
-            return await under_fault(fault, refusal, lambda: handler(asked), scope, receive)
-        result = handler(asked)
-        if isinstance(result, dict):
-            return result
-        return await (_unless_gone(result, receive) if asked.method == "GET /updates" else result)
+            return await under_fault(fault, refusal, lambda: _done(asked, handler, receive), scope, receive)
+        return await _done(asked, handler, receive)
 
     def _fault(self, bot: Bot, chat: int | None, method: str) -> Fault | None:
         faults = self.world.faults
@@ -280,7 +278,7 @@ class MaxSandbox(MaxWorld):
                 progress.method,
                 progress.chat,
                 status,
-                progress.description,
+                progress.description[:LONGEST_NOTE],
             )
         )
 
@@ -290,6 +288,20 @@ async def _body(receive: Receive) -> bytes:
         return await read_body(receive, BODY_BYTES)
     except TooLarge:
         raise Refusal(413, "proto.payload", "Request body is too large") from None
+
+
+def _origin(scope: Scope) -> str:
+    """Where the client came to; empty when it does not say so in a way that could be true."""
+    host = header(scope, b"host")
+    return f"{scope.get('scheme', 'http')}://{host}" if _HOST.fullmatch(host) else ""
+
+
+async def _done(asked: Asked, handler: Handler, receive: Receive) -> dict[str, Any]:
+    """What the method gives. A poll ends when its client leaves; everything else is brought to its end."""
+    result = handler(asked)
+    if isinstance(result, dict):
+        return result
+    return await (_unless_gone(result, receive) if asked.method == "GET /updates" else result)
 
 
 async def _unless_gone(waiting: Awaitable[dict[str, Any]], receive: Receive) -> dict[str, Any]:

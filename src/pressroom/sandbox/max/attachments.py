@@ -15,7 +15,7 @@ from pressroom.sandbox.max.looks import is_image, look_at
 from pressroom.sandbox.max.markup import Element
 from pressroom.sandbox.max.model import Attachment
 from pressroom.sandbox.max.request import CANNOT_READ, Payload, as_object
-from pressroom.sandbox.max.shown import user_json
+from pressroom.sandbox.max.shown import MEDIA, user_json
 from pressroom.sandbox.max.state import State
 from pressroom.sandbox.max.uploads import LIMITS, Uploads
 
@@ -113,7 +113,7 @@ class Attachments:
         code = payload.text("code") if payload else None
         if not code:
             raise bad("Field 'code' cannot be null")
-        shown = {"url": f"{self._state.origin}/media/sticker", "code": code}
+        shown = {"url": f"{MEDIA}sticker", "code": code}
         return Attachment("sticker", fields={"payload": shown, "width": 512, "height": 512}, title=code)
 
     def _contact(self, payload: Payload | None) -> Attachment:

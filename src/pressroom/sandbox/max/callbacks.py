@@ -46,17 +46,24 @@ class Callbacks:
         notification, wanted = given.text("notification"), given.object("message")
         if notification is None and wanted is None:
             raise bad("Invalid request. `message` or `notification` required")
-        message = self._state.message(pressed.mid)
-        chat = self._state.chat_for(asked.bot, message.chat) if message else None
-        if chat is not None and chat.suspended:
-            raise named("blocked", user=pressed.person)
+        message = self._message(asked.bot, pressed)
         if wanted is not None:
+            draft = read_draft(wanted)
+            attached = await self._messages.attached(draft) if message is not None else None
+            message = self._message(asked.bot, pressed)
             if message is None:
                 raise Kept("Message not found")
-            await self._messages.change(message, read_draft(wanted), asked.bot, "POST /answers")
-        if notification is not None and chat is not None:
-            self._notify(asked, chat.id, pressed, notification)
+            self._messages.change(message, draft, attached, asked.bot, "POST /answers")
+        if notification is not None and message is not None:
+            self._notify(asked, message.chat, pressed, notification)
         return {"success": True}
+
+    def _message(self, bot: Bot, pressed: Pressed) -> Message | None:
+        """The message of the button, where the bot may still change it; None when it was deleted."""
+        message = self._state.message(pressed.mid)
+        if message is not None and self._state.chat_for(bot, message.chat).suspended:
+            raise named("blocked", user=pressed.person)
+        return message
 
     def _notify(self, asked: Asked, chat: int, pressed: Pressed, notification: str) -> None:
         person = self._state.users[pressed.person]

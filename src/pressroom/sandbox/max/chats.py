@@ -48,11 +48,11 @@ class Chats:
             chat = self._state.chats.get(int(given))
             if chat is None or not self._concerns(chat, asked.bot):
                 raise no_chat(int(given))
-            return chat_json(self._state, chat, asked.bot)
+            return chat_json(self._state, chat, asked.bot, asked.origin)
         found = self._state.chats.get(self._state.links.get(given.removeprefix("@").casefold(), 0))
         if found is None or found.kind is not ChatKind.CHANNEL or found.closed:
             raise Refusal(404, "chat.not.found", f"Chat {given[:200]} not found")
-        return chat_json(self._state, found, asked.bot)
+        return chat_json(self._state, found, asked.bot, asked.origin)
 
     def _concerns(self, chat: Chat, bot: Bot) -> bool:
         """Whether the bot is there, or was."""
@@ -63,14 +63,14 @@ class Chats:
         given = asked.json()
         title, icon, pin = given.text("title", least=1, most=200), given.object("icon"), given.text("pin")
         image = self._icon(icon) if icon is not None else chat.icon
-        if title is not None and not _visible(title):
+        if title is not None and not visible(title):
             raise bad("Field 'title' cannot be blank")
         if pin is not None:
             self._pin(chat, pin, asked.bot)
         chat.icon = image
         if title is not None and title != chat.title:
             self.rename(chat, title, asked.bot)
-        return chat_json(self._state, chat, asked.bot)
+        return chat_json(self._state, chat, asked.bot, asked.origin)
 
     def _icon(self, given: Payload) -> Media:
         """By its token; an address is an internal error, as it was seen."""
@@ -98,7 +98,7 @@ class Chats:
     def pinned(self, asked: Asked) -> dict[str, Any]:
         chat = self._admin_chat(asked)
         message = chat.messages.get(chat.pinned or "")
-        return {"message": message_json(self._state, message)} if message else {}
+        return {"message": message_json(self._state, message, asked.origin)} if message else {}
 
     def pin(self, asked: Asked) -> dict[str, Any]:
         chat = self._admin_chat(asked, "pin_message")
@@ -267,7 +267,7 @@ class Chats:
         self._world.ledger.record(self._world.clock.now(), "max", actor, chat.id, method, mid, text)
 
 
-def _visible(title: str) -> bool:
+def visible(title: str) -> bool:
     """Whether there is more in it than spaces and signs without width."""
     return any(not sign.isspace() and unicodedata.category(sign) != "Cf" for sign in title)
 

@@ -1,7 +1,8 @@
 """What a file is, by its first bytes: enough to tell images from everything else, and to measure them."""
 
-import struct
 from typing import NamedTuple
+
+from pressroom.sandbox.core.pictures import image_of
 
 
 class Looks(NamedTuple):
@@ -10,74 +11,37 @@ class Looks(NamedTuple):
     height: int | None = None
 
 
+_BEGINNINGS = {
+    b"\x89PNG\r\n\x1a\n": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+    b"II*\x00": "image/tiff",
+    b"MM\x00*": "image/tiff",
+    b"\x1aE\xdf\xa3": "video/webm",
+    b"ID3": "audio/mpeg",
+    b"\xff\xfb": "audio/mpeg",
+    b"\xff\xf3": "audio/mpeg",
+    b"\xff\xf2": "audio/mpeg",
+    b"OggS": "audio/ogg",
+}
+_IN_RIFF = {b"WAVE": "audio/wav", b"WEBP": "image/webp"}
+_BRANDS = {b"heic": "image/heic", b"heix": "image/heic", b"mif1": "image/heic", b"qt  ": "video/quicktime"}
+
+
 def look_at(content: bytes) -> Looks | None:
-    """None for what is not known."""
-    head = content[:32]
-    for measure in (_png, _jpeg, _gif, _bmp, _tiff, _boxes, _others):
-        found = measure(head, content)
-        if found is not None:
-            return found
-    return None
+    """None for what is not known. A picture whose head is cut off has a type and no size."""
+    picture = image_of(content)
+    if picture is not None:
+        return Looks(picture.mime, picture.width, picture.height)
+    if content[4:8] == b"ftyp":
+        brand = content[8:12]
+        return Looks("audio/mp4") if brand[:3] == b"M4A" else Looks(_BRANDS.get(brand, "video/mp4"))
+    if content.startswith(b"RIFF"):
+        kind = _IN_RIFF.get(content[8:12])
+        return None if kind is None else Looks(kind)
+    return next((Looks(kind) for begins, kind in _BEGINNINGS.items() if content.startswith(begins)), None)
 
 
 def is_image(looks: Looks | None) -> bool:
     return looks is not None and looks.type.startswith("image/")
-
-
-def _png(head: bytes, _content: bytes) -> Looks | None:
-    if not head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return None
-    return Looks("image/png", *struct.unpack(">II", head[16:24])) if len(head) >= 24 else Looks("image/png")
-
-
-def _gif(head: bytes, _content: bytes) -> Looks | None:
-    if head[:6] not in (b"GIF87a", b"GIF89a"):
-        return None
-    return Looks("image/gif", *struct.unpack("<HH", head[6:10])) if len(head) >= 10 else Looks("image/gif")
-
-
-def _bmp(head: bytes, _content: bytes) -> Looks | None:
-    if not head.startswith(b"BM") or len(head) < 26:
-        return None
-    width, height = struct.unpack("<ii", head[18:26])
-    return Looks("image/bmp", abs(width), abs(height))
-
-
-def _tiff(head: bytes, _content: bytes) -> Looks | None:
-    return Looks("image/tiff") if head[:4] in (b"II*\x00", b"MM\x00*") else None
-
-
-def _jpeg(head: bytes, content: bytes) -> Looks | None:
-    """The size stands in the first start-of-frame segment."""
-    if not head.startswith(b"\xff\xd8\xff"):
-        return None
-    position = 2
-    while position + 9 <= len(content) and content[position] == 0xFF:
-        marker = content[position + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack(">HH", content[position + 5 : position + 9])
-            return Looks("image/jpeg", width, height)
-        position += 2 + struct.unpack(">H", content[position + 2 : position + 4])[0]
-    return Looks("image/jpeg")
-
-
-_BRANDS = {b"heic": "image/heic", b"heix": "image/heic", b"mif1": "image/heic", b"qt  ": "video/quicktime"}
-
-
-def _boxes(head: bytes, _content: bytes) -> Looks | None:
-    if head[4:8] != b"ftyp":
-        return None
-    brand = head[8:12]
-    return Looks("audio/mp4") if brand[:3] == b"M4A" else Looks(_BRANDS.get(brand, "video/mp4"))
-
-
-def _others(head: bytes, _content: bytes) -> Looks | None:
-    if head.startswith(b"\x1aE\xdf\xa3"):
-        return Looks("video/webm")
-    if head.startswith(b"RIFF") and head[8:12] == b"WAVE":
-        return Looks("audio/wav")
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return Looks("image/webp")
-    if head.startswith(b"ID3") or head[:2] in (b"\xff\xfb", b"\xff\xf3", b"\xff\xf2"):
-        return Looks("audio/mpeg")
-    return Looks("audio/ogg") if head.startswith(b"OggS") else None

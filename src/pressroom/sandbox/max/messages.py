@@ -1,5 +1,6 @@
 """Messages: sent, edited, deleted and read by bots. People's go the same way (people.py)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,12 +62,9 @@ class Messages:
 
     async def send(self, asked: Asked) -> dict[str, Any]:
         draft = read_draft(asked.json())
-        chat = self._target(asked)
-        self._check_may_write(chat, asked.bot)
-        if chat.kind is ChatKind.CHANNEL and not draft.notify:
-            raise bad("errors.send-message.channel-notify")
-        link = self._link(asked.bot, chat, draft)
+        self._destination(asked, draft)
         attached = await self._attachments.read(draft.attachments or [])
+        chat, link = self._destination(asked, draft)  # much may have happened while an image was fetched
         marked = parse(draft.text or "", draft.format)
         if not asked.flag("disable_link_preview"):
             attached = _with_preview(attached, preview_of(marked.text, marked.elements))
@@ -76,7 +74,15 @@ class Messages:
         message.text = None if draft.text is None else marked.text
         message.markup, message.attachments, message.link = marked.elements, attached, link
         self.publish(message, asked.bot, "POST /messages")
-        return {"message": message_json(self._state, message)}
+        return {"message": message_json(self._state, message, asked.origin)}
+
+    def _destination(self, asked: Asked, draft: Draft) -> tuple[Chat, Link | None]:
+        """Where it goes and what it refers to, if the bot may write it there."""
+        chat = self._target(asked)
+        self._check_may_write(chat, asked.bot)
+        if chat.kind is ChatKind.CHANNEL and not draft.notify:
+            raise bad("errors.send-message.channel-notify")
+        return chat, self._link(asked.bot, chat, draft)
 
     def _target(self, asked: Asked) -> Chat:
         chat_id, user_id = asked.number("chat_id"), asked.number("user_id")
@@ -129,8 +135,15 @@ class Messages:
     # PUT, DELETE and GET
 
     async def edit(self, asked: Asked) -> dict[str, Any]:
-        message = self._of_bot(asked.bot, asked.required("message_id"))
+        self._editable(asked)
         draft = read_draft(asked.json())
+        attached = await self.attached(draft)
+        self.change(self._editable(asked), draft, attached, asked.bot, "PUT /messages")
+        return {"success": True}
+
+    def _editable(self, asked: Asked) -> Message:
+        """The message of this bot that it may edit now."""
+        message = self._of_bot(asked.bot, asked.required("message_id"))
         chat = self._state.chats[message.chat]
         self._check_may_write(chat, asked.bot)
         if message.author != asked.bot.id:
@@ -141,28 +154,36 @@ class Messages:
             and self._state.now() - message.at > EDITABLE_MS
         ):
             raise Kept("Message is too old to be edited")
-        await self.change(message, draft, asked.bot, "PUT /messages")
-        return {"success": True}
+        return message
 
-    async def change(self, message: Message, draft: Draft, author: User, method: str) -> None:
+    async def attached(self, draft: Draft) -> tuple[Attachment, ...] | None:
+        """Images are fetched meanwhile, so what was looked up before has to be looked up again."""
+        return None if draft.attachments is None else await self._attachments.read(draft.attachments)
+
+    def change(
+        self,
+        message: Message,
+        draft: Draft,
+        given: tuple[Attachment, ...] | None,
+        author: Bot,
+        method: str,
+    ) -> None:
         """Null and absent leave things as they are; an empty list of attachments removes them."""
         chat = self._state.chats[message.chat]
         text, markup = message.text, message.markup
         if draft.text is not None:
             marked = parse(draft.text, draft.format)
             text, markup = marked.text, marked.elements
-        attached = tuple(each for each in message.attachments if not each.automatic)
-        if draft.attachments is not None:
-            attached = await self._attachments.read(draft.attachments)
+        attached = given
+        if attached is None:
+            attached = tuple(each for each in message.attachments if not each.automatic)
         link = message.link
-        if draft.link is not None and isinstance(author, Bot):
+        if draft.link is not None:
             link = self._link(author, chat, draft)
         if any(each.automatic for each in message.attachments) or draft.text is not None:
             attached = _with_preview(attached, preview_of(text, markup))
         if not text and link is None and all(each.type == "inline_keyboard" for each in attached):
             raise Kept("Message must have text, media or link")
-        if chat.messages.get(message.mid) is not message:  # deleted while an image was fetched
-            raise _no_message(message.mid)
         message.text, message.markup, message.attachments, message.link = text, markup, attached, link
         self.published_again(message, author, method)
 
@@ -176,14 +197,14 @@ class Messages:
         return {"success": True}
 
     def get(self, asked: Asked) -> dict[str, Any]:
-        return message_json(self._state, self._of_bot(asked.bot, asked.path["messageId"]))
+        return message_json(self._state, self._of_bot(asked.bot, asked.path["messageId"]), asked.origin)
 
     def several(self, asked: Asked) -> dict[str, Any]:
         count = asked.between("count", 50, 1, 100)
         chat_id, mids = asked.number("chat_id"), asked.listed("message_ids")
         if mids:
             found = [self._readable(asked.bot, _checked(mid)) for mid in mids[:100]]
-            return {"messages": [message_json(self._state, each) for each in found if each is not None]}
+            return {"messages": self._shown((each for each in found if each is not None), asked)}
         if chat_id is None:
             raise bad("Missing required parameter: chat_id")
         chat = self._state.chat_for(asked.bot, chat_id)
@@ -194,7 +215,10 @@ class Messages:
         page = self._page(chat, asked.number("from"), asked.number("to"), count)
         for message in page:
             message.views += message.author != asked.bot.id
-        return {"messages": [message_json(self._state, message) for message in page]}
+        return {"messages": self._shown(page, asked)}
+
+    def _shown(self, messages: Iterable[Message], asked: Asked) -> list[dict[str, Any]]:
+        return [message_json(self._state, message, asked.origin) for message in messages]
 
     def _page(self, chat: Chat, begin: int | None, end: int | None, count: int) -> list[Message]:
         """Newest first; either end of the time may be the later one."""
@@ -210,7 +234,8 @@ class Messages:
 
     def _readable(self, bot: Bot, mid: str) -> Message | None:
         message = self._state.message(mid)
-        if message is None or self._state.membership(self._state.chats[message.chat], bot) is None:
+        chat = self._state.chats[message.chat] if message else None
+        if chat is None or chat.closed or self._state.membership(chat, bot) is None:
             return None
         return message
 

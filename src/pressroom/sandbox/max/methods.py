@@ -75,6 +75,7 @@ class Methods:
             limit=asked.between("limit", 100, 1, 1000),
             seconds=asked.between("timeout", 30, 0, 90),
             types=asked.listed("types"),
+            origin=asked.origin,
         )
 
     def _subscriptions(self, asked: Asked) -> dict[str, Any]:
@@ -92,7 +93,7 @@ class Methods:
 
     def _upload(self, asked: Asked) -> dict[str, Any]:
         ticket = self._uploads.ticket(asked.bot, asked.required("type"))
-        shown = {"url": f"{self._state.origin}/upload/{ticket.kind}/{ticket.key}"}
+        shown = {"url": f"{asked.origin}/upload/{ticket.kind}/{ticket.key}"}
         return shown | {"token": ticket.media.token} if ticket.media else shown
 
     def _video(self, asked: Asked) -> dict[str, Any]:
@@ -101,7 +102,7 @@ class Methods:
             raise Refusal(404, "not.found", "Video not found")
         return {
             "token": media.token,
-            "urls": {"mp4_720": media_url(self._state, media)},
+            "urls": {"mp4_720": media_url(media, asked.origin)},
             "width": media.width or 0,
             "height": media.height or 0,
             "duration": media.duration or 0,

@@ -69,6 +69,7 @@ class User:
 class Bot(User):
     token: str = field(default="", repr=False)
     commands: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    origin: str = "http://127.0.0.1"  # where its last request came to; files in its updates are to be had there
 
     is_bot = True
 

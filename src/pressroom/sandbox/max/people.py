@@ -3,13 +3,14 @@
 import base64
 import binascii
 import mimetypes
+import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from pressroom.sandbox.core.view import VERBS, NoSuch, NotPossible
 from pressroom.sandbox.core.world import World
 from pressroom.sandbox.max.callbacks import Callbacks
-from pressroom.sandbox.max.chats import Chats, read_permissions
+from pressroom.sandbox.max.chats import Chats, read_permissions, visible
 from pressroom.sandbox.max.errors import Refusal
 from pressroom.sandbox.max.markup import parse
 from pressroom.sandbox.max.messages import EDITABLE_MS, LONGEST_TEXT, Messages
@@ -31,6 +32,7 @@ _KINDS = {
     "voice": "audio",
     "document": "file",
 }
+_USER_NAME = re.compile(r"@?[A-Za-z0-9_.-]{1,64}")
 
 
 class Wish:
@@ -53,13 +55,25 @@ class Wish:
         value = self._given.get(name)
         if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
             raise NotPossible(f"{self._verb} needs {name}")
-        return value
+        return value if isinstance(value, int) else _unicode(name, value)
+
+    def title(self) -> str:
+        title = str(self.name("title"))
+        if len(title) > 200 or not visible(title):
+            raise NotPossible("a title has 1 to 200 characters, and shows something")
+        return title
 
     def text(self, name: str) -> str | None:
         value = self._given.get(name)
         if value is not None and not isinstance(value, str):
             raise NotPossible(f"{name} is a text")
-        return value
+        return value if value is None else _unicode(name, value)
+
+    def user_name(self) -> str | None:
+        name = self.text("username")
+        if name is not None and not _USER_NAME.fullmatch(name):
+            raise NotPossible("username has 1 to 64 Latin letters, digits and signs of _.-")
+        return name if name is None else name.removeprefix("@")
 
     def number(self, name: str) -> int | None:
         value = self._given.get(name)
@@ -181,7 +195,7 @@ class People:
             chat = self._state.dialog(bot, person) or self.start(person, bot)
         else:
             chat = self._chat(wish)
-        if chat.suspended or chat.closed:
+        if chat.suspended:
             raise NotPossible(f"{person.name} has stopped this bot; starting it again goes on")
         if person.id not in chat.members:
             raise NotPossible(f"{person.name} is not in {chat.title!r}; joining it comes first")
@@ -204,8 +218,7 @@ class People:
         attached = tuple(self._attachment(each) for each in wish.items("media"))
         if not marked.text and not attached:
             raise NotPossible("a message has a text or media")
-        if len(marked.text) > LONGEST_TEXT:
-            raise NotPossible(f"a message has at most {LONGEST_TEXT} characters")
+        _check_length(marked.text)
         message = self._state.new_message(chat, author)
         message.text, message.markup, message.attachments = marked.text or None, marked.elements, attached
         return message
@@ -225,14 +238,14 @@ class People:
             title = f"{place['latitude']}, {place['longitude']}"
             return Attachment("location", fields=place, title=title)
         if kind == "contact":
-            return contact_of(str(media.get("name", "")), str(media.get("phone", "")), None)
+            return contact_of(_named(media, "name"), _named(media, "phone"), None)
         if kind not in _KINDS:
             raise NotPossible(f"media has a kind: {', '.join((*_KINDS, 'location', 'contact'))}")
         try:
             content = base64.b64decode(str(media.get("data", "")), validate=True)
         except (binascii.Error, ValueError):
             raise NotPossible("data of media is the file in base64") from None
-        name = str(media.get("name") or kind)
+        name = _named(media, "name") or kind
         type_ = str(media.get("type") or mimetypes.guess_type(name)[0] or "")
         return Attachment(_KINDS[kind], self._uploads.add(_KINDS[kind], name, type_, content))
 
@@ -241,6 +254,7 @@ class People:
         text = wish.text("text")
         if not text:
             raise NotPossible("edits needs a text")
+        _check_length(text)
         if self._state.now() - message.at > EDITABLE_MS:
             raise NotPossible("the message is too old to be edited")
         message.text, message.markup = text, ()
@@ -350,17 +364,13 @@ class People:
         return read_permissions(chat.kind, cast("list[Any]", given))
 
     def _renames(self, wish: Wish) -> dict[str, Any]:
-        chat, title = self._shared_chat(wish), wish.text("title")
-        if not title or len(title) > 200:
-            raise NotPossible("a title has 1 to 200 characters")
-        self._chats.rename(chat, title, self._owner(chat))
+        chat = self._shared_chat(wish)
+        self._chats.rename(chat, wish.title(), self._owner(chat))
         return {"chat": chat.id}
 
     def _closes(self, wish: Wish) -> dict[str, Any]:
         """A dialog that its person deletes stops the bot as well."""
         chat = self._chat(wish)
-        if chat.closed:
-            raise NotPossible("it is closed already")
         if chat.kind is ChatKind.DIALOG:
             person = self._state.person_of(chat)
             bot = next(iter(self._state.bots_in(chat)))
@@ -382,7 +392,11 @@ class People:
         return self._state.person_named(wish.name("person"))
 
     def _chat(self, wish: Wish) -> Chat:
-        return self._state.chats[self._state.resolve(wish.name("chat"))]
+        """Nothing happens any more in one that was closed."""
+        chat = self._state.chats[self._state.resolve(wish.name("chat"))]
+        if chat.closed:
+            raise NotPossible(f"{chat.title!r} is closed")
+        return chat
 
     def _shared_chat(self, wish: Wish) -> Chat:
         chat = self._chat(wish)
@@ -428,9 +442,26 @@ def _button(message: Message, wish: Wish) -> Mapping[str, Any]:
 
 def _real(media: Mapping[str, Any], name: str) -> float:
     value = media.get(name)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise NotPossible(f"{name} is a number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -180 <= value <= 180:
+        raise NotPossible(f"{name} is a number of degrees")
     return float(value)
+
+
+def _named(media: Mapping[str, Any], name: str) -> str:
+    return _unicode(name, str(media.get(name) or ""))
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LONGEST_TEXT:
+        raise NotPossible(f"a message has at most {LONGEST_TEXT} characters")
+
+
+def _unicode(name: str, value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise NotPossible(f"{name} is no text: half of a surrogate pair") from None
+    return value
 
 
 def contact_of(name: str, phone: str, person: User | None) -> Attachment:

@@ -1,7 +1,7 @@
 """The sandbox besides its Bot API: what happened in it, what shall go wrong, who is there, and what is saved of it."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -9,11 +9,7 @@ from pressroom.sandbox.core.faults import Fault, Kind
 from pressroom.sandbox.core.ledger import Effect
 from pressroom.sandbox.core.view import ActorView, ChatView, MessageView, NoSuch, NotPossible
 from pressroom.sandbox.core.world import World
-from pressroom.sandbox.max.attachments import Attachments
-from pressroom.sandbox.max.callbacks import Callbacks
-from pressroom.sandbox.max.chats import Chats
 from pressroom.sandbox.max.errors import NAMED
-from pressroom.sandbox.max.messages import Messages
 from pressroom.sandbox.max.model import Chat, ChatKind, NewChat
 from pressroom.sandbox.max.people import People, Person, Wish
 from pressroom.sandbox.max.saved import Saved, SavedFile, SavedSubscription, SavedUpdate, as_json, from_json
@@ -29,50 +25,25 @@ EXAMPLE_CHATS = (
     NewChat(-70000000000002, "Example deals (MAX)", link="pressroom_example_deals"),
 )
 
+_TOKEN = re.compile(r"[!-~]{1,256}")
 #: Effects that made a message: when the ledger drops one, the message goes too.
 _MADE = frozenset({"POST /messages", "writes", "posts"})
 
 
 class MaxWorld:
-    """MAX as `view.Provider`, as people and as tests see it."""
+    """MAX as `view.Provider`, as people and as tests see it. The emulator puts its parts in (app.py)."""
 
     name = "max"
     errors: Mapping[str, Any] = NAMED
 
-    def __init__(
-        self,
-        world: World | None,
-        *,
-        bots: Mapping[str, str] | None,
-        chats: Iterable[NewChat],
-        media_bytes: int,
-        processing: Mapping[str, timedelta],
-        token_lifetime: timedelta | None,
-        newest_only: bool,
-        strict_webhooks: bool,
-        fetch_images: bool,
-        mailbox: int,
-    ) -> None:
-        self.world = world = World() if world is None else world
-        self._state = state = State(world)
-        self._updates = updates = Updates(
-            world, state, newest_only=newest_only, strict_webhooks=strict_webhooks, mailbox=mailbox
-        )
-        self.uploads = uploads = Uploads(
-            world, media_bytes=media_bytes, processing=processing, token_lifetime=token_lifetime
-        )
-        attachments = Attachments(world, state, uploads, fetch=fetch_images)
-        self._messages = messages = Messages(world, state, updates, attachments)
-        self._group_chats = Chats(world, state, updates, uploads, messages)
-        self._callbacks = callbacks = Callbacks(world, state, updates, messages)
-        self._people = People(world, state, updates, uploads, messages, self._group_chats, callbacks)
-        for token, username in ({EXAMPLE_TOKEN: EXAMPLE_BOT} if bots is None else bots).items():
-            state.add_bot(token, username)
-        state.begin_with((*EXAMPLE_CHATS, *chats))
-        world.providers[self.name] = self
-        world.ledger.on_forget(self.name, self._forget)
+    world: World
+    uploads: Uploads
+    _state: State
+    _updates: Updates
+    _people: People
 
-    def _forget(self, effect: Effect) -> None:
+    def forget(self, effect: Effect) -> None:
+        """The ledger dropped it."""
         if effect.method in _MADE:
             self._state.forget(str(effect.message_id))
 
@@ -240,8 +211,9 @@ class MaxWorld:
             raise NotPossible("link is a name of letters and digits, and not taken")
         names = wish.items("bots")
         bots = [self._state.bot_named(str(name)) for name in names]
-        title = str(wish.name("title"))
-        chat = self._state.add_chat(title, ChatKind(kind), as_id=id_, link=link.lstrip("@") if link else None)
+        chat = self._state.add_chat(
+            wish.title(), ChatKind(kind), as_id=id_, link=link.lstrip("@") if link else None
+        )
         chat.everyones, chat.signed = "bots" not in wish, bool(wish.raw("signed"))
         for bot in bots:
             self._state.make_admin(chat, bot)
@@ -251,17 +223,27 @@ class MaxWorld:
         return link.lstrip("@").casefold() in self._state.links
 
     def _add_bot(self, wish: Wish) -> ActorView:
-        token, username = str(wish.name("token")), str(wish.name("username"))
-        if token in self._state.bots or self.has_bot(username):
-            raise NotPossible("there is a bot of that token or user name already")
+        token, username = str(wish.name("token")), self._free_user_name(wish)
+        if username is None:
+            raise NotPossible("a bot needs a username")
+        if not _TOKEN.fullmatch(token):
+            raise NotPossible("token has 1 to 256 characters that fit into a header")
+        if token in self._state.bots:
+            raise NotPossible("there is a bot of that token already")
         return actor_view(self._state.add_bot(token, username, as_id=self._free(wish)))
 
     def _add_person(self, wish: Wish) -> ActorView:
         name = str(wish.name("name")).strip()
         if not name or len(name) > 128:
             raise NotPossible("a name has 1 to 128 characters")
-        person = self._state.add_person(name, as_id=self._free(wish), username=wish.text("username"))
-        return actor_view(person)
+        username = self._free_user_name(wish)
+        return actor_view(self._state.add_person(name, as_id=self._free(wish), username=username))
+
+    def _free_user_name(self, wish: Wish) -> str | None:
+        name = wish.user_name()
+        if name is not None and self._state.has_user_name(name):
+            raise NotPossible(f"somebody is @{name} already")
+        return name
 
     def _free(self, wish: Wish) -> int | None:
         """An id that neither a user has nor would make two dialogs one."""

@@ -23,6 +23,7 @@ class Asked:
     path: Mapping[str, str]
     query: Mapping[str, str]
     body: bytes
+    origin: str  # scheme, host and port that the client came to
     _json: "Payload | None" = field(default=None, init=False)
 
     def json(self) -> "Payload":

@@ -51,11 +51,11 @@ class State:
         self.users: dict[int, User] = {}
         self._bot_names: dict[str, Bot] = {}
         self._person_names: dict[str, User] = {}
+        self._user_names: dict[str, User] = {}
         self.bots: dict[str, Bot] = {}  # by token
         self.chats: dict[int, Chat] = {}
         self.links: dict[str, int] = {}
         self.pressed: OrderedDict[str, Pressed] = OrderedDict()
-        self.origin = "http://127.0.0.1"  # where files are fetched from; learned from requests
         self._bot_numbers, self._person_numbers, self._chat_numbers = count(), count(), count()
         self.owner = User(CHANNEL_OWNER, "Owner", username="channel_owner")
         self._know(self.owner)
@@ -92,14 +92,22 @@ class State:
         return bot
 
     def person_named(self, given: str | int) -> User:
-        """By id, full name, first name or user name; the first of that name."""
-        person = self._person_names.get(_as_name(given))
+        """By id, full name, first name or user name; the first of that name. `@` means user names first."""
+        name = _as_name(given)
+        person = self._user_names.get(name) if str(given).startswith("@") else None
+        if person is None or person.is_bot:
+            person = self._person_names.get(name)
         if person is None:
             raise NoSuch(f"there is no person {given!r}")
         return person
 
+    def has_user_name(self, name: str) -> bool:
+        return _as_name(name) in self._user_names
+
     def _know(self, user: User) -> None:
         self.users[user.id] = user
+        if user.username:
+            self._user_names.setdefault(_as_name(user.username), user)
         if isinstance(user, Bot):
             for name in (str(user.id), user.username or user.name):
                 self._bot_names.setdefault(_as_name(name), user)
@@ -158,7 +166,7 @@ class State:
     def replace(self, bots: Iterable[Bot], people: Iterable[User], chats: Iterable[Chat]) -> None:
         """In place of all that there is."""
         self.bots = {bot.token: bot for bot in bots}
-        for known in (self.users, self._bot_names, self._person_names):
+        for known in (self.users, self._bot_names, self._person_names, self._user_names):
             known.clear()
         for user in (*people, *self.bots.values()):
             self._know(user)

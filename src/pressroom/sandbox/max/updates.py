@@ -5,7 +5,6 @@ out by newer ones. While a subscription stands, long polling gives nothing.
 """
 
 import asyncio
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,9 +13,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pressroom.sandbox.core.courier import Courier, Parcel
+from pressroom.sandbox.core.wire import to_json
 from pressroom.sandbox.core.world import World
 from pressroom.sandbox.max.errors import Kept, bad
 from pressroom.sandbox.max.model import Bot, Chat, ChatKind, User
+from pressroom.sandbox.max.shown import at_origin
 from pressroom.sandbox.max.state import State
 
 TYPES = (
@@ -126,7 +127,7 @@ class Updates:
         box.pending[pending.number] = pending
         self._tidy(box)
         for subscription in box.subscriptions.values():
-            self._offer(subscription, pending)
+            self._offer(subscription, pending, bot.origin)
         box.wake()
 
     def tell_readers(self, chat: Chat, type_: str, body: Mapping[str, Any], *, but: int = 0) -> None:
@@ -152,14 +153,14 @@ class Updates:
     def locale(self, chat: Chat, user: User) -> dict[str, str]:
         return {"user_locale": user.locale} if chat.kind is ChatKind.DIALOG else {}
 
-    def _offer(self, subscription: Subscription, pending: Pending) -> None:
+    def _offer(self, subscription: Subscription, pending: Pending, origin: str) -> None:
         """A webhook that takes nothing holds no more than a mailbox; what does not fit stays there alone."""
         if subscription.wants(pending.type) and subscription.waiting < self._size:
             subscription.waiting += 1
-            subscription.courier.offer(self._parcel(pending))
+            subscription.courier.offer(self._parcel(pending, origin))
 
-    def _parcel(self, pending: Pending) -> Parcel:
-        body = json.dumps(pending.body, ensure_ascii=False, separators=(",", ":")).encode()
+    def _parcel(self, pending: Pending, origin: str) -> Parcel:
+        body = to_json(at_origin(pending.body, origin))
         return Parcel(pending.number, pending.chat, body, pending.at + GIVE_UP_SECONDS, pending.chat)
 
     def _tidy(self, box: Mailbox) -> None:
@@ -173,7 +174,7 @@ class Updates:
     # Long polling
 
     async def poll(
-        self, bot: Bot, *, marker: int | None, limit: int, seconds: int, types: list[str]
+        self, bot: Bot, *, marker: int | None, limit: int, seconds: int, types: list[str], origin: str
     ) -> dict[str, Any]:
         box = self.box(bot)
         box.listens = True
@@ -186,7 +187,7 @@ class Updates:
                     news = box.news
                     found = self._found(box, marker, min(limit, MOST_AT_ONCE), types)
                     if found:
-                        return self._page(found)
+                        return self._page(found, origin)
                     await news.wait()
         except TimeoutError:
             return {"updates": [], "marker": box.next_number if marker is None else marker}
@@ -210,8 +211,8 @@ class Updates:
         return list(islice(fitting, limit))
 
     @staticmethod
-    def _page(found: list[Pending]) -> dict[str, Any]:
-        return {"updates": [each.body for each in found], "marker": found[-1].number + 1}
+    def _page(found: list[Pending], origin: str) -> dict[str, Any]:
+        return {"updates": [at_origin(each.body, origin) for each in found], "marker": found[-1].number + 1}
 
     # Subscriptions
 
@@ -239,7 +240,7 @@ class Updates:
         box.subscriptions[url] = subscription
         box.listens = True
         for pending in box.pending.values():
-            self._offer(subscription, pending)
+            self._offer(subscription, pending, bot.origin)
 
     def adopt_update(
         self, bot: Bot, number: int, at: float, type_: str, chat: int, body: Mapping[str, Any]

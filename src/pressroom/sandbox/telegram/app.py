@@ -58,6 +58,10 @@ METHODS: Mapping[str, Method] = {
 
 #: What faults call the download of a file, which is no method.
 DOWNLOAD = "download"
+#: Beyond them no token makes a bot of its own.
+MOST_BOTS = 10_000
+#: As much of a request is noted as somebody would read.
+METHOD_LENGTH, SAID_LENGTH = 100, 1_000
 
 
 def _by_small_name(methods: Mapping[str, Method]) -> dict[str, tuple[str, Method]]:
@@ -256,6 +260,7 @@ class TelegramSandbox(Show):
 
     async def _download(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         token, _, given = path.removeprefix("/file/bot").partition("/")
+        given = given.removeprefix("test/")
         try:
             bot = self._bot(token)
             fault = self._take_fault(bot, None, DOWNLOAD) if self.world.faults else None
@@ -274,6 +279,11 @@ class TelegramSandbox(Show):
 
     async def _bot_api(self, path: str, scope: Scope, receive: Receive, send: Send) -> None:
         token, _, given = path[4:].partition("/")
+        if given.startswith("test"):  # the test environment, which is this same world
+            if given[4:5] != "/":
+                await _refuse(send, Refusal(404, "Not Found"))
+                return
+            given = given[5:]
         bot, name, parameters = None, given, None
         try:
             parameters = await read_parameters(scope, receive)
@@ -297,37 +307,44 @@ class TelegramSandbox(Show):
             await answer(send, 200, _done(result))
 
     async def _answered(self, bot: Bot, method: str, parameters: Parameters) -> None:
-        """What a webhook's answer asks for. Nobody hears of the result, and a fault can do no more than prevent it."""
+        """What a webhook's answer asks for. Nobody hears of the result; a fault prevents it, delays it or is noted."""
         status, said = 200, ""
         try:
             method, act = self._method(method)
             request = Request(self._state, bot, parameters, method)
             fault = self._fault(request) if self.world.faults else None
-            if fault is not None and fault.before_effect and fault.kind is Kind.DROP:
-                raise Refusal(0, "the connection was cut")
-            if fault is not None and fault.before_effect and fault.kind is Kind.FAIL:
-                raise planned(fault)
+            if fault is not None and fault.before_effect:
+                await self._play(fault)
             result = act(request)
             if inspect.isawaitable(result):
                 await result
+            if fault is not None and not fault.before_effect:
+                await self._play(fault)
         except Refusal as refusal:
             status, said = refusal.code, refusal.description
         self._note(bot, method, parameters, status, said)
+
+    async def _play(self, fault: Fault) -> None:
+        """A fault of a call for which nobody waits."""
+        if fault.kind is Kind.SLOW:
+            await self.world.clock.wait(fault.seconds)
+        elif fault.kind is Kind.DROP:
+            raise Refusal(0, "the connection was cut")
+        else:
+            raise planned(fault)
 
     def _bot(self, token: str) -> Bot:
         bot = self._state.bots.get(token)
         if bot is not None:
             return bot
-        if not re.fullmatch(r"[1-9]\d*:.*", token, re.ASCII) or len(token) > 80:
-            raise Refusal(401, "Unauthorized: invalid token specified")
-        number = int(token.partition(":")[0])
-        if number >= 1 << 54:
-            raise Refusal(401, "Unauthorized: invalid token specified")
+        number = _bot_id(token)
         if not self._state.any_token:
             raise Refusal(401, "Unauthorized")
         known = self._state.bots_by_id.get(number)
         if known is not None:
-            return self._state.register(token, known)
+            return known
+        if len(self._state.bots_by_id) >= MOST_BOTS:
+            raise Refusal(401, "Unauthorized")
         return self._state.add_bot(token, f"bot_{number}_bot")
 
     def _method(self, name: str) -> tuple[str, Method]:
@@ -351,7 +368,20 @@ class TelegramSandbox(Show):
             found = self._state.chat_for(bot, given)
             chat = None if found is None else found.key
         name = "" if bot is None else bot.username or ""
+        method, said = method[:METHOD_LENGTH], said[:SAID_LENGTH]
         self.world.calls.append(Call(self.world.clock.now(), PROVIDER, name, method, chat, status, said))
+
+
+def _bot_id(token: str) -> int:
+    """The number before the colon; refused as `ClientManager::send` refuses."""
+    number, colon, _ = token.partition(":")
+    if not colon or number[:1] == "0" or len(token) > 80:
+        raise Refusal(401, "Unauthorized: invalid token specified")
+    if not re.fullmatch(r"-?[1-9]\d*", number, re.ASCII) or not -(1 << 63) <= int(number) < 1 << 63:
+        raise Refusal(421, "Misdirected Request: unallowed token specified")
+    if not 0 < int(number) < 1 << 54:
+        raise Refusal(401, "Unauthorized: invalid token specified")
+    return int(number)
 
 
 def _done(result: Any) -> bytes:

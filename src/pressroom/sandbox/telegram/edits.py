@@ -62,15 +62,14 @@ def edit_message_caption(request: Request) -> dict[str, Any]:
 async def edit_message_media(request: Request) -> dict[str, Any]:
     keyboard = read_keyboard(request.parameters)
     draft = _new_media(request)
-    chat, message = _to_edit(request)
-    _check_editable(request, chat, message, "Message media can't be edited")
-    if kind_of(message) not in REPLACED:
-        raise bad_request("Message media can't be edited")
+    chat, message = _with_media(request)
     checked = check_source(request, draft.source, draft.kind)
     sent = caption_as_sent(draft.caption)
     _check_album(message, checked.kind)
     keyboard = inline_only(keyboard, chat)
     media = await media_of(request, draft, checked)
+    chat, message = _with_media(request)  # much may have happened while the file was fetched
+    _check_album(message, checked.kind)
     more = replace(message.more or More(), media=media, link_preview=None)
     return _edited(request, chat, message, sent.text, sent.entities, more, keyboard)
 
@@ -94,6 +93,15 @@ def _to_edit(request: Request) -> tuple[Chat, Message]:
         raise request.refuse_inline_edit()
     request.check_business()
     return request.message(Access.EDIT, "message to edit")
+
+
+def _with_media(request: Request) -> tuple[Chat, Message]:
+    otherwise = "Message media can't be edited"
+    chat, message = _to_edit(request)
+    _check_editable(request, chat, message, otherwise)
+    if kind_of(message) not in REPLACED:
+        raise bad_request(otherwise)
+    return chat, message
 
 
 def _check_editable(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 
-from pressroom.sandbox.telegram.images import image_of
+from pressroom.sandbox.core.pictures import image_of
 from pressroom.sandbox.telegram.model import Media
 
 CONTENT_BYTES = 256 << 20  # of all contents that are kept
@@ -70,8 +70,12 @@ class FileName:
 
 
 class Files:
-    def __init__(self, now: Callable[[], float], content_bytes: int = CONTENT_BYTES) -> None:
-        self._now, self._room = now, content_bytes
+    """`known` bounds how many of everything are remembered; what is forgotten of a file goes with its content."""
+
+    def __init__(
+        self, now: Callable[[], float], content_bytes: int = CONTENT_BYTES, known: int = KNOWN
+    ) -> None:
+        self._now, self._room, self._most = now, content_bytes, known
         self._known: OrderedDict[str, Known] = OrderedDict()
         self._contents: OrderedDict[str, bytes] = OrderedDict()
         self._bytes = 0
@@ -89,16 +93,20 @@ class Files:
             width, height = (image.width, image.height) if image else (0, 0)
             mime = mime or (image.mime if image else None) or mime_of(name)
             known = self._known[unique] = Known(unique, len(content), name, mime, width, height)
-            if len(self._known) > KNOWN:
-                self._known.popitem(last=False)
+        self._known.move_to_end(unique)
         if unique not in self._contents:
             self._bytes += len(content)
         self._contents[unique] = content
         self._contents.move_to_end(unique)
         while self._bytes > self._room and self._contents:
-            _, dropped = self._contents.popitem(last=False)
-            self._bytes -= len(dropped)
+            self._drop_content(next(iter(self._contents)))
+        while len(self._known) > self._most:
+            oldest, _ = self._known.popitem(last=False)
+            self._drop_content(oldest)
         return known
+
+    def _drop_content(self, unique: str) -> None:
+        self._bytes -= len(self._contents.pop(unique, b""))
 
     def known(self, unique: str) -> Known | None:
         return self._known.get(unique)
@@ -106,7 +114,7 @@ class Files:
     def describe(self, media: Media) -> None:
         """Remember what was said of a file when it was sent, for when it is sent again by its `file_id`."""
         self._described[media.kind, media.file_unique] = media
-        if len(self._described) > KNOWN:
+        if len(self._described) > self._most:
             self._described.popitem(last=False)
 
     def media(self, kind: str, unique: str) -> Media | None:
@@ -131,10 +139,12 @@ class Files:
         path = self._paths.get((bot_id, name))
         if path is None:
             path = self._paths[bot_id, name] = self._new_path(bot_id, name)
-            if len(self._paths) > KNOWN:
+            if len(self._paths) > self._most:
                 self._paths.popitem(last=False)
         self._links[bot_id, path] = (name, now + LINK_SECONDS)
         self._links.move_to_end((bot_id, path))
+        if len(self._links) > self._most:
+            self._links.popitem(last=False)
         return path
 
     def _new_path(self, bot_id: int, name: FileName) -> str:

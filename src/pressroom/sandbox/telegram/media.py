@@ -55,8 +55,10 @@ class Draft:
 def sender(kind: str) -> Method:
     async def send_file(request: Request) -> dict[str, Any]:
         draft = _draft(request.parameters, kind)
-        place = find_place(request, read_options(request))
-        return send(request, place, await content_of(request, place, draft))
+        options = read_options(request)
+        content = await content_of(request, find_place(request, options), draft)
+        place = find_place(request, options)  # much may have happened while the file was fetched
+        return send(request, place, content)
 
     return send_file
 
@@ -145,14 +147,17 @@ async def send_media_group(request: Request) -> list[dict[str, Any]]:
     place = find_place(request, options)
     checked = [check_source(request, draft.source, draft.kind) for draft in drafts]
     captions = [caption_as_sent(draft.caption) for draft in drafts]
-    for one in checked:
-        check_sending(place.chat, place.member, one.kind)
-    _check_album(drafts, [one.kind for one in checked])
+    kinds = [one.kind for one in checked]
+    _check_sending(place, kinds)
+    _check_album(drafts, kinds)
     request.check_reachable(place.chat)
     contents = [
         Content(one.kind, caption.text, caption.entities, await _item(request, number, draft, one))
         for number, (draft, one, caption) in enumerate(zip(drafts, checked, captions, strict=True), 1)
     ]
+    place = find_place(request, options)  # much may have happened while the files were fetched
+    _check_sending(place, kinds)
+    request.check_reachable(place.chat)
     keep_to_rate(request, place.chat, len(contents))
     album = new_album(request) if len(contents) > 1 else None
     messages = [say(request, place, content, album) for content in contents]
@@ -187,6 +192,11 @@ def _album(request: Request) -> list[Draft]:
     if not isinstance(items, list):
         raise bad_request("Expected an Array of InputMedia")
     return [read_item(request.parameters, one, in_album=True) for one in cast("list[object]", items)]
+
+
+def _check_sending(place: Place, kinds: Sequence[str]) -> None:
+    for kind in kinds:
+        check_sending(place.chat, place.member, kind)
 
 
 def _check_album(drafts: Sequence[Draft], kinds: Sequence[str]) -> None:

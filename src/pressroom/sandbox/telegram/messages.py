@@ -79,9 +79,10 @@ def send_venue(request: Request) -> dict[str, Any]:
     _check_location(location, "Wrong venue location specified")
     location.pop("horizontal_accuracy", None)
     venue = {"location": location, "title": parameters.text("title"), "address": parameters.text("address")}
-    for name in ("foursquare_id", "foursquare_type", "google_place_id", "google_place_type"):
-        if value := parameters.text(name):
-            venue[name] = value
+    for names in (("foursquare_id", "foursquare_type"), ("google_place_id", "google_place_type")):
+        if said := {name: value for name in names if (value := parameters.text(name))}:
+            venue |= said
+            break  # a venue is of one provider
     return send(request, place, Content("venue", fields={"location": location, "venue": venue}))
 
 

@@ -75,6 +75,7 @@ def restrict_chat_member(request: Request) -> bool:
 def promote_chat_member(request: Request) -> bool:
     number = request.user_id()
     rights = {name: request.parameters.truth(name) for name in ADMINISTRATOR_RIGHTS}
+    rights["can_manage_video_chats"] |= request.parameters.truth("can_manage_voice_chats")  # as it was called
     chat = request.chat(Access.WRITE)
     if chat.type not in ("supergroup", "channel"):
         raise bad_request(_SUPERGROUPS_ONLY)
@@ -85,6 +86,8 @@ def promote_chat_member(request: Request) -> bool:
     old = request.state.member(chat, user)
     if old.status == "creator":
         raise bad_request("Can't remove chat owner")
+    if not is_promotion and old.status != "administrator":
+        return _free(request, chat, user, old)
     if number == request.bot.id and is_promotion:
         raise bad_request("Can't promote self")
     mine = request.member(chat)
@@ -99,6 +102,21 @@ def promote_chat_member(request: Request) -> bool:
     rights["can_manage_chat"] = is_promotion
     become(request, chat, number, Member("administrator", rights) if is_promotion else Member())
     request.state.record(chat, request.bot, request.method, 0, "", {"user": number, "rights": rights})
+    return True
+
+
+def _free(request: Request, chat: Chat, user: User, old: Member) -> bool:
+    """No rights for somebody who is no administrator: restrictions end, and nobody is let in."""
+    if old.status == "left":
+        raise bad_request("Bots can't add new chat members")
+    if old.status == "member":
+        return True
+    if user.id == request.bot.id:
+        raise bad_request("Can't unrestrict self")
+    if not has_right(chat, request.member(chat), "can_restrict_members"):
+        raise bad_request(_NOT_ALLOWED)
+    become(request, chat, user.id, Member("member" if is_member(old) else "left"))
+    request.state.record(chat, request.bot, request.method, 0, "", {"user": user.id})
     return True
 
 

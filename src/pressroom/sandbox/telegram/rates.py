@@ -3,6 +3,7 @@
 One message a second to one chat, with short bursts; twenty a minute to one group; thirty a second over all chats.
 """
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from pressroom.sandbox.telegram.model import Chat
 CHAT_PER_SECOND, CHAT_BURST = 1.0, 5.0
 GROUP_PER_MINUTE = 20.0
 BOT_PER_SECOND = 30.0
+BUCKETS = 100_000  # bots and their chats; of those that have long been quiet nothing is remembered
 _GROUPS = ("group", "supergroup")
 
 
@@ -34,27 +36,34 @@ class _Bucket:
 
 
 class Rates:
-    def __init__(self, now: Callable[[], float]) -> None:
-        self._now = now
-        self._buckets: dict[tuple[str, int, int], _Bucket] = {}
+    def __init__(self, now: Callable[[], float], most: int = BUCKETS) -> None:
+        self._now, self._most = now, most
+        self._buckets: OrderedDict[tuple[int, int], tuple[_Bucket, ...]] = OrderedDict()
 
     def take(self, bot: int, chat: Chat, messages: int = 1) -> float:
         """0 when these may be sent, and are counted; else the seconds to wait, and nothing is."""
         now = self._now()
-        buckets = [
-            self._bucket("chat", bot, chat.key, CHAT_PER_SECOND, CHAT_BURST),
-            self._bucket("bot", bot, 0, BOT_PER_SECOND, BOT_PER_SECOND),
-        ]
-        if chat.type in _GROUPS:
-            buckets.append(self._bucket("group", bot, chat.key, GROUP_PER_MINUTE / 60, GROUP_PER_MINUTE))
+        buckets = (*self._of(bot, chat), *self._of(bot, None))
         wait = max(bucket.wait_for(now, messages) for bucket in buckets)
         if wait <= 0:
             for bucket in buckets:
                 bucket.take(now, messages)
         return wait
 
-    def _bucket(self, kind: str, bot: int, chat: int, pace: float, room: float) -> _Bucket:
-        key = (kind, bot, chat)
-        if key not in self._buckets:
-            self._buckets[key] = _Bucket(pace, room)
-        return self._buckets[key]
+    def _of(self, bot: int, chat: Chat | None) -> tuple[_Bucket, ...]:
+        """Those of a bot in one chat, or over all."""
+        key = (bot, 0 if chat is None else chat.key)
+        found = self._buckets.get(key)
+        if found is None:
+            found = self._buckets[key] = _buckets(chat)
+            if len(self._buckets) > self._most:
+                self._buckets.popitem(last=False)
+        self._buckets.move_to_end(key)
+        return found
+
+
+def _buckets(chat: Chat | None) -> tuple[_Bucket, ...]:
+    if chat is None:
+        return (_Bucket(BOT_PER_SECOND, BOT_PER_SECOND),)
+    mine = _Bucket(CHAT_PER_SECOND, CHAT_BURST)
+    return (mine, _Bucket(GROUP_PER_MINUTE / 60, GROUP_PER_MINUTE)) if chat.type in _GROUPS else (mine,)

@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from pressroom.sandbox.telegram.images import Image, image_of
+from pressroom.sandbox.core.pictures import Image, image_of
 from tests.sandbox.telegram.api import jpeg_head, png
 
 GIF = b"GIF89a" + struct.pack("<HH", 31, 17) + bytes(3)
