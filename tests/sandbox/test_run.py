@@ -1,6 +1,7 @@
 """The whole sandbox: three ports, one world, and a state that outlives it."""
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -272,17 +273,18 @@ async def until_saved(file, text: str) -> None:
 async def test_a_disk_that_fails_for_a_while_costs_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("pressroom.sandbox.run.SAVE_EVERY", 0.01)
     file = tmp_path / "sandbox.json"
-    draft = tmp_path / "sandbox.json.draft"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     async with run_sandbox(anywhere(state=file)) as sandbox:
         await telegram(sandbox, "sendMessage", chat_id=NEWS, text="first")
         await until_saved(file, "first")
-        with capture_logs() as logs:
-            draft.unlink(missing_ok=True)
-            draft.mkdir()  # nobody can write there now
+        with capture_logs() as logs, monkeypatch.context() as patch:
+            patch.setattr("pressroom.sandbox.run.replace_file", full)
             await telegram(sandbox, "sendMessage", chat_id=NEWS, text="second")
             await until(lambda: len(logs) >= 2)
             assert saved_texts(file) == ["first"]
-            draft.rmdir()
 
         await until_saved(file, "second")
 

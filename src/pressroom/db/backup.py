@@ -26,6 +26,7 @@ import asyncpg
 
 from pressroom import __version__
 from pressroom.core.errors import BadSetup, Conflict, InvalidInput, Unavailable
+from pressroom.core.files import sync_folder
 from pressroom.db.client_programs import connection, in_database, program
 from pressroom.db.database import server_version
 from pressroom.db.errors import translated
@@ -223,21 +224,12 @@ def _draft(file: Path) -> Generator[BinaryIO]:
             opened.flush()
             os.fsync(descriptor)
         draft.replace(file)
-        _settle(file.parent)
+        sync_folder(file.parent)
     except OSError as error:
         raise BadSetup(f"{file} cannot be written: {error.strerror}", hint="name a file elsewhere") from error
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
-
-
-def _settle(folder: Path) -> None:
-    """The new name survives a power cut too."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pressroom.core.asgi import serving
 from pressroom.core.errors import BadSetup
+from pressroom.core.files import replace_file
 from pressroom.core.tasks import to_the_end
 from pressroom.sandbox.core.clock import Clock
 from pressroom.sandbox.core.ledger import SIZE
@@ -246,13 +247,8 @@ def _write_if_new(state: Mapping[str, Any], file: Path, known: bytes) -> bytes:
     digest = hashlib.sha256(text).digest()
     if digest == known:
         return known
-    draft = file.with_name(f"{file.name}.draft")
     try:
-        with open(draft, "wb", opener=_for_us_alone) as target:
-            target.write(text)
-            target.flush()
-            os.fsync(target.fileno())
-        draft.replace(file)
+        replace_file(file, text)
     except OSError as error:
         raise BadSetup(f"the sandbox's state cannot be saved to {file}: {error.strerror}") from error
     return digest

@@ -21,6 +21,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from pressroom.core.errors import BadSetup
+from pressroom.core.files import sync_folder
 from pressroom.core.ids import EVERY_WORKSPACE, WorkspaceId
 from pressroom.db.database import Database
 from pressroom.workspaces import store
@@ -209,17 +210,8 @@ def _create_private(file: Path, text: str) -> None:
                 os.link(draft, file)
         finally:
             draft.unlink(missing_ok=True)
-        _settle(file.parent)
+        sync_folder(file.parent)
     except OSError as error:
         raise BadSetup(
             f"{file} cannot be made: {error.strerror}", hint="the folder must exist and be writable"
         ) from error
-
-
-def _settle(folder: Path) -> None:
-    """The new name survives a power cut too."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -134,6 +134,47 @@ async def webhook(start: Start, telegram: TelegramPlace, *, by_answer: str = "se
     assert left == {"url": url, "pending": 0, "error": None, "gone": ""}
 
 
+class Flows:
+    """The normal flows of a library whose scripts speak this language; its test module has the fixture `start`."""
+
+    by_answer = "sendMessage"  # the method that its webhook answers with
+
+    async def test_the_bot_learns_who_it_is_and_where(self, start: Start):
+        await identity(start)
+
+    async def test_texts_keep_their_formatting_and_buttons(self, start: Start, telegram: TelegramPlace):
+        await texts(start, telegram)
+
+    async def test_media_arrive_from_memory_from_files_and_from_the_web(
+        self, start: Start, telegram: TelegramPlace, pictures: str, picture_file: Path, notes_file: Path
+    ):
+        await media(start, telegram, pictures, picture_file, notes_file)
+
+    async def test_an_album_is_one_group(
+        self, start: Start, telegram: TelegramPlace, pictures: str, picture_file: Path
+    ):
+        await album(start, telegram, pictures, picture_file)
+
+    async def test_messages_are_edited_and_deleted(
+        self, start: Start, telegram: TelegramPlace, picture_file: Path
+    ):
+        await edits(start, telegram, picture_file)
+
+    async def test_posts_are_pinned_forwarded_and_copied(self, start: Start, telegram: TelegramPlace):
+        await moves(start, telegram)
+
+    async def test_refusals_come_as_their_own_exceptions(self, start: Start, telegram: TelegramPlace):
+        await refusals(start, telegram)
+
+    async def test_long_polling_brings_what_people_do(self, start: Start, telegram: TelegramPlace):
+        await polling(start, telegram)
+
+    async def test_a_webhook_is_answered_with_a_method_and_checks_the_secret(
+        self, start: Start, telegram: TelegramPlace
+    ):
+        await webhook(start, telegram, by_answer=self.by_answer)
+
+
 async def _post_with_a_wrong_secret(url: str) -> int:
     headers = {"X-Telegram-Bot-Api-Secret-Token": "guessed"}
     async with (

@@ -19,9 +19,10 @@ from pathlib import Path
 import psutil
 
 from pressroom.core.errors import BadSetup
+from pressroom.core.files import sync_folder
 from pressroom.db.embedded import binaries, configuration, locks, postmaster, system_user
 from pressroom.db.embedded.complaints import FULL, disk_full, free_bytes, last_words
-from pressroom.db.embedded.place import Place, sync_folder
+from pressroom.db.embedded.place import Place
 from pressroom.db.embedded.postmaster import Postmaster, until
 from pressroom.db.embedded.system_user import Account
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pressroom.core.errors import BadSetup
+from pressroom.core.files import replace_file
 
 LOG_BOUND = 5_000_000
 
@@ -96,16 +97,9 @@ class Place:
 
     def write(self, path: Path, text: str, owner: tuple[int, int] | None = None) -> None:
         """All or nothing, also when the power fails. A link at `path` is replaced, not followed."""
-        draft = self.data / f".{path.name}.draft"
-        draft.unlink(missing_ok=True)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            self._hand_over(descriptor, owner)
-            file.write(text)
-            file.flush()
-            os.fsync(descriptor)
-        draft.replace(path)
-        sync_folder(path.parent)
+        replace_file(
+            path, text.encode(), drafts=self.data, prepare=lambda descriptor: self._hand_over(descriptor, owner)
+        )
 
     def _hand_over(self, descriptor: int, owner: tuple[int, int] | None = None) -> None:
         if os.geteuid() != 0:
@@ -142,11 +136,3 @@ class Place:
                 return log.read().decode("utf-8", "replace")
         except FileNotFoundError:
             return ""
-
-
-def sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import timedelta
 from typing import Any
 
-from pressroom.sandbox.core.faults import Fault, Kind
+from pressroom.sandbox.core.emulator import Emulator
 from pressroom.sandbox.core.ledger import Effect
 from pressroom.sandbox.core.view import ActorView, ChatView, MessageView, NoSuch, NotPossible
-from pressroom.sandbox.core.world import World
 from pressroom.sandbox.max.errors import NAMED
 from pressroom.sandbox.max.model import Chat, ChatKind, NewChat
 from pressroom.sandbox.max.people import People, Person, Wish
@@ -30,13 +28,12 @@ _TOKEN = re.compile(r"[!-~]{1,256}")
 _MADE = frozenset({"POST /messages", "writes", "posts"})
 
 
-class MaxWorld:
+class MaxWorld(Emulator):
     """MAX as `view.Provider`, as people and as tests see it. The emulator puts its parts in (app.py)."""
 
     name = "max"
     errors: Mapping[str, Any] = NAMED
 
-    world: World
     uploads: Uploads
     _state: State
     _updates: Updates
@@ -49,75 +46,9 @@ class MaxWorld:
 
     # What happened
 
-    def effects(self, after: int = 0) -> list[Effect]:
-        """What the ledger still holds of MAX's effects after the one numbered `after`, oldest first."""
-        return self.world.ledger.effects(after, provider=self.name)
-
     def messages(self, chat: str | int) -> list[str]:
         """The texts that stand in one chat now, in order."""
         return [message.text or "" for message in self._chat(chat).messages.values()]
-
-    # What goes wrong
-
-    def fail_next(
-        self,
-        code: int | None = None,
-        description: str | None = None,
-        *,
-        name: str | None = None,
-        retry_after: timedelta | None = None,
-        chat: str | int | None = None,
-        times: int | None = 1,
-        method: str = "POST /messages",
-    ) -> Fault:
-        """Refuse the next requests, before they have any effect; `name` is one of `errors.NAMED`."""
-        if name is not None and name not in NAMED:
-            raise ValueError(f"MAX knows no error {name!r}; it knows {', '.join(NAMED)}")
-        wait = None if retry_after is None else retry_after.total_seconds()
-        return self._plan(
-            Kind.FAIL,
-            chat=chat,
-            times=times,
-            method=method,
-            code=code,
-            description=description,
-            name=name,
-            retry_after=wait,
-        )
-
-    def drop_next(
-        self,
-        *,
-        before_effect: bool,
-        chat: str | int | None = None,
-        times: int | None = 1,
-        method: str = "POST /messages",
-    ) -> Fault:
-        """Close the connection of the next requests without an answer, before or after they had their effect."""
-        return self._plan(Kind.DROP, chat=chat, times=times, method=method, before_effect=before_effect)
-
-    def slow_next(
-        self,
-        seconds: float,
-        *,
-        before_effect: bool = False,
-        chat: str | int | None = None,
-        times: int | None = 1,
-        method: str = "POST /messages",
-    ) -> Fault:
-        """Wait before the answer; the effect comes first, or only after the wait if nobody hung up meanwhile."""
-        return self._plan(
-            Kind.SLOW, chat=chat, times=times, method=method, seconds=seconds, before_effect=before_effect
-        )
-
-    def _plan(self, kind: Kind, *, chat: str | int | None, **wish: Any) -> Fault:
-        resolved = None if chat is None else self.resolve_chat(chat)
-        return self.world.faults.plan(Fault(kind, provider=self.name, chat=resolved, **wish))
-
-    def heal(self) -> int:
-        """Forget the faults of MAX that have not happened yet; how many those were."""
-        faults = self.world.faults
-        return sum(faults.heal(fault.id) for fault in faults if fault.provider == self.name)
 
     # People
 

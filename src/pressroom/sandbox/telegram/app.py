@@ -6,12 +6,12 @@ Tokens are looked at before methods, methods before parameters; a planned fault 
 import inspect
 import re
 from collections.abc import AsyncIterator, Iterable, Mapping
-from datetime import timedelta
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
 from pressroom.sandbox.control import control_app
+from pressroom.sandbox.core.emulator import Emulator
 from pressroom.sandbox.core.faults import Fault, Kind
 from pressroom.sandbox.core.ledger import SIZE, Effect
 from pressroom.sandbox.core.wire import Gone, answer, stranger, to_json, under_fault
@@ -80,7 +80,7 @@ _BY_SMALL_NAME = {
 }
 
 
-class TelegramSandbox(Show):
+class TelegramSandbox(Show, Emulator):
     """One emulated Bot API. `bots` maps tokens to user names; `chats` come on top of the examples.
 
     With `any_token` each well-formed token is a bot of its own, made when it first calls. With `strict_webhooks` they
@@ -130,10 +130,6 @@ class TelegramSandbox(Show):
         """How many effects there were, those that the ledger has dropped since included."""
         return self.world.ledger.total
 
-    def effects(self, after: int = 0) -> list[Effect]:
-        """What the ledger still holds of the effects after the one numbered `after`, oldest first."""
-        return self.world.ledger.effects(after, provider=PROVIDER)
-
     def messages(self, chat: int) -> list[str]:
         """The texts that were sent to one chat, in order."""
         return [
@@ -177,71 +173,6 @@ class TelegramSandbox(Show):
         """Whoever polls is answered, and webhooks get no more."""
         self._updates.close()
         await self._webhooks.aclose()
-
-    # What goes wrong
-
-    def fail_next(
-        self,
-        code: int | None = None,
-        description: str | None = None,
-        *,
-        name: str | None = None,
-        retry_after: timedelta | None = None,
-        bot: str | None = None,
-        chat: int | None = None,
-        times: int | None = 1,
-        method: str = "send*",
-    ) -> Fault:
-        """Refuse the next calls, before they have any effect: with a code, or with an error of `refusal.NAMED`."""
-        if name is not None and name not in NAMED:
-            raise ValueError(f"Telegram knows no error {name!r}; it knows {', '.join(NAMED)}")
-        wait = None if retry_after is None else retry_after.total_seconds()
-        return self._plan(
-            Fault(
-                Kind.FAIL, PROVIDER, bot=bot, chat=chat, times=times, method=method,
-                code=code, description=description, name=name, retry_after=wait,
-            )
-        )  # fmt: skip
-
-    def drop_next(
-        self,
-        *,
-        before_effect: bool,
-        bot: str | None = None,
-        chat: int | None = None,
-        times: int | None = 1,
-        method: str = "send*",
-    ) -> Fault:
-        """Close the connection of the next calls without an answer, before or after they had their effect."""
-        return self._plan(Fault(Kind.DROP, PROVIDER, bot, chat, method, times, before_effect=before_effect))
-
-    def slow_next(
-        self,
-        seconds: float,
-        *,
-        before_effect: bool = False,
-        bot: str | None = None,
-        chat: int | None = None,
-        times: int | None = 1,
-        method: str = "send*",
-    ) -> Fault:
-        """Wait before the answer of the next calls; the effect comes first, or only after the wait.
-
-        A client that hangs up before the effect prevents it.
-        """
-        return self._plan(
-            Fault(
-                Kind.SLOW, PROVIDER, bot=bot, chat=chat, times=times, method=method,
-                seconds=seconds, before_effect=before_effect,
-            )
-        )  # fmt: skip
-
-    def _plan(self, fault: Fault) -> Fault:
-        return self.world.faults.plan(fault)
-
-    def heal(self) -> None:
-        """Forget the faults that have not happened yet."""
-        self.world.faults.heal()
 
     # The Bot API
 
