@@ -75,7 +75,7 @@ def start(
     rate_limits: Annotated[
         bool, typer.Option("--rate-limits", help="Answer 429 as the real servers do when one is too quick.")
     ] = False,
-    quiet_please: Annotated[
+    silent: Annotated[
         bool,
         typer.Option("--quiet", "-q", help="Do not print what happens; the ledger and the window have it."),
     ] = False,
@@ -116,7 +116,7 @@ def start(
         starts_at=None if starts_at is None else _unix(starts_at, "clock"),
         state=state,
     )
-    run_fast(_run(options, as_json=as_json, silent=quiet_please), settings)
+    run_fast(_run(options, as_json=as_json, silent=silent), settings)
 
 
 async def _run(options: Any, *, as_json: bool, silent: bool) -> None:
@@ -498,7 +498,7 @@ def _unix(at: datetime, option: str) -> float:
 
 
 def _seconds(text: str) -> timedelta:
-    number = text.rstrip("".join(set("".join(UNITS))))
+    number = text.rstrip("".join(UNITS))
     try:
         return timedelta(seconds=float(number) * UNITS[text[len(number) :] or "s"])
     except (ValueError, KeyError, OverflowError):
